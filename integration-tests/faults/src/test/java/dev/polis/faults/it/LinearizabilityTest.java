@@ -44,8 +44,11 @@ class LinearizabilityTest {
   private static final int TIMES = Integer.getInteger("polis.times", LONG ? 6 : 1);
   private static final int CURATORS = 2;
 
-  /** The largest useful share of writes with an unknown outcome; more would prove too little. */
-  private static final double MOST_UNKNOWN = 0.2;
+  /**
+   * The largest share of writes with an unknown outcome after a fault. None of 2,792 had one,
+   * beside builds; a busy machine may answer a few later than a writer waits.
+   */
+  private static final double MOST_UNKNOWN = 0.05;
 
   private static final int SWAPS = Tier.pick(2, 3, 5);
 
@@ -58,9 +61,7 @@ class LinearizabilityTest {
   /** The number of writes and reads that prove the end of a fault; more happen in the meantime. */
   private static final int ENOUGH = 20;
 
-  /**
-   * The number of writes and reads after a fault, and more if the fault left many outcomes unknown.
-   */
+  /** The number of writes and reads after a fault. */
   private static final int AFTERWARDS = 100;
 
   @TempDir static Path folder;
@@ -171,9 +172,12 @@ class LinearizabilityTest {
       for (Map.Entry<String, Fault> fault : faults.entrySet()) {
         try (RecordedWorkload workload = workload()) {
           workload.awaitProgress(ENOUGH, "the start");
+          workload.begin(fault.getKey());
           fault.getValue().strike(workload);
+          workload.begin("its end");
+          workload.awaitProgress(ENOUGH, fault.getKey());
+          workload.begin("afterwards");
           workload.awaitProgress(AFTERWARDS, fault.getKey());
-          awaitKnown(workload, fault.getKey());
           placed += check(fault.getKey(), workload);
           all.add(workload.toString());
         }
@@ -207,24 +211,28 @@ class LinearizabilityTest {
       assertTrue(linearizable.placed() > ENOUGH, () -> "next to nothing was done: " + workload);
       placed += linearizable.placed();
     }
-    assertTrue(
-        workload.unknownShare() <= MOST_UNKNOWN,
-        () ->
-            "%s: %.0f %% of the writes have an unknown outcome: %s"
-                .formatted(after, workload.unknownShare() * 100, workload));
+    requireFewUnknown(after, workload);
     return placed;
   }
 
   /**
-   * Adds writes until few enough have an unknown outcome: a fault leaves more of them on a busy
-   * machine.
+   * Requires that a write of unknown outcome is one that no curator answered in time, and that
+   * nearly all are answered once a fault is over: a history with many of them proves little.
    */
-  private static void awaitKnown(RecordedWorkload workload, String after) throws Exception {
-    Await.until(
-        FaultNode.PATIENCE,
-        "at most a fifth of the writes to have an unknown outcome after %s; so far %s"
-            .formatted(after, workload),
-        () -> workload.unknownShare() <= MOST_UNKNOWN);
+  private void requireFewUnknown(String after, RecordedWorkload workload) {
+    for (RecordedWorkload.Phase phase : workload.phases()) {
+      assertTrue(
+          phase.unknown() <= phase.mostUnknown(),
+          () ->
+              "%s (-Dpolis.seed=%d): %d writes have an unknown outcome, %d could wait for an answer in vain, in %s of %s"
+                  .formatted(after, seed, phase.unknown(), phase.mostUnknown(), phase, workload));
+    }
+    RecordedWorkload.Phase last = workload.phases().getLast();
+    assertTrue(
+        last.unknownShare() <= MOST_UNKNOWN,
+        () ->
+            "%s (-Dpolis.seed=%d): %.0f %% of the writes long after it have an unknown outcome: %s"
+                .formatted(after, seed, last.unknownShare() * 100, workload));
   }
 
   // ---- faults
@@ -252,12 +260,13 @@ class LinearizabilityTest {
     }
   }
 
+  /** Waits for failures of writes: reads of the curator that does not lead fail all the time. */
   private static void awaitFailures(RecordedWorkload workload) throws Exception {
-    long before = workload.failures() + ENOUGH;
+    long before = workload.failedWrites() + ENOUGH;
     Await.until(
         FaultNode.PATIENCE,
-        "calls to fail while etcd does not answer",
-        () -> workload.failures() > before);
+        "writes to fail while etcd does not answer",
+        () -> workload.failedWrites() > before);
   }
 
   private void cutTheLeaderOff(RecordedWorkload workload) throws Exception {

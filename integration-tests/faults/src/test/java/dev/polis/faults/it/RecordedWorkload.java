@@ -20,6 +20,7 @@ import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -34,6 +35,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 
 /**
@@ -92,8 +94,9 @@ final class RecordedWorkload implements AutoCloseable {
   private final AtomicInteger leader = new AtomicInteger();
   private final AtomicLongArray writes;
   private final AtomicLongArray reads;
-  private final AtomicLong failures = new AtomicLong();
   private final AtomicLong writing = new AtomicLong(WRITERS);
+  private final AtomicReference<Phase> phase = new AtomicReference<>(new Phase("the start"));
+  private final List<Phase> phases = new CopyOnWriteArrayList<>(List.of(phase.get()));
   private final Map<String, AtomicLong> answers = new ConcurrentHashMap<>();
   private final CountDownLatch noMoreWrites = new CountDownLatch(1);
   private final CountDownLatch over = new CountDownLatch(1);
@@ -187,9 +190,11 @@ final class RecordedWorkload implements AutoCloseable {
     return sum;
   }
 
-  /** Returns the number of failed calls and streams so far. */
-  long failures() {
-    return failures.get();
+  /** Returns the number of writes so far that were not acknowledged. */
+  long failedWrites() {
+    return phases.stream()
+        .mapToLong(phase -> phase.count(Set.of(Outcome.REFUSED, Outcome.UNKNOWN)))
+        .sum();
   }
 
   /** Waits for a number of further acknowledged writes, and for reads. */
@@ -224,11 +229,70 @@ final class RecordedWorkload implements AutoCloseable {
     }
   }
 
-  /** Returns the share of writes whose outcome is unknown to their writer. */
-  double unknownShare() {
-    long unknown = both.count(Outcome.UNKNOWN);
-    long known = both.count(Outcome.ACKNOWLEDGED) + both.count(Outcome.REFUSED);
-    return (double) unknown / (unknown + known);
+  /**
+   * Counts the outcomes of the writes that were begun in one part of a workload, once they have
+   * ended.
+   */
+  static final class Phase {
+    private final String name;
+    private final long began = System.nanoTime();
+    private volatile long ended = Long.MAX_VALUE;
+    private final Map<Outcome, AtomicLong> outcomes = new EnumMap<>(Outcome.class);
+
+    private Phase(String name) {
+      this.name = name;
+      for (Outcome outcome : Outcome.values()) {
+        outcomes.put(outcome, new AtomicLong());
+      }
+    }
+
+    private void count(Outcome outcome) {
+      outcomes.get(outcome).incrementAndGet();
+    }
+
+    private long count(Set<Outcome> wanted) {
+      return wanted.stream().mapToLong(outcome -> outcomes.get(outcome).get()).sum();
+    }
+
+    /** Returns the number of writes whose outcome is unknown to their writer. */
+    long unknown() {
+      return count(Set.of(Outcome.UNKNOWN));
+    }
+
+    /** Returns their share of all writes that reached a leader; the others are refusals. */
+    double unknownShare() {
+      return (double) unknown() / Math.max(1, count(Set.of(Outcome.UNKNOWN, Outcome.ACKNOWLEDGED)));
+    }
+
+    /**
+     * Returns the most unknown outcomes of all writers while each of them costs its writer the time
+     * of a call; one more each, since a connection that breaks answers at once.
+     */
+    long mostUnknown() {
+      long millis = TimeUnit.NANOSECONDS.toMillis(Math.min(ended, System.nanoTime()) - began);
+      return WRITERS * (millis / CALL_MILLIS + 2);
+    }
+
+    @Override
+    public String toString() {
+      return "%s: %d ms, %s"
+          .formatted(
+              name,
+              TimeUnit.NANOSECONDS.toMillis(Math.min(ended, System.nanoTime()) - began),
+              outcomes);
+    }
+  }
+
+  /** Ends the present phase, and counts the writes from now on in a new one. */
+  void begin(String name) {
+    Phase next = new Phase(name);
+    phases.add(next);
+    phase.getAndSet(next).ended = System.nanoTime();
+  }
+
+  /** Returns all phases, the newest last. */
+  List<Phase> phases() {
+    return List.copyOf(phases);
   }
 
   /** Stops the writers, waits until all watchers have the last state, and returns the histories. */
@@ -263,7 +327,7 @@ final class RecordedWorkload implements AutoCloseable {
 
   @Override
   public String toString() {
-    return "%d writes acknowledged, %d refused, %d of unknown outcome; %d reads; %d watches, %d events; by curator %s; failures %s"
+    return "%d writes acknowledged, %d refused, %d of unknown outcome; %d reads; %d watches, %d events; by curator %s; failures %s; %s"
         .formatted(
             both.count(Outcome.ACKNOWLEDGED),
             both.count(Outcome.REFUSED),
@@ -272,7 +336,8 @@ final class RecordedWorkload implements AutoCloseable {
             followers.stream().mapToLong(follower -> follower.watches.get()).sum(),
             followers.stream().mapToLong(follower -> follower.events.get()).sum(),
             writes,
-            new TreeMap<>(answers));
+            new TreeMap<>(answers),
+            phases);
   }
 
   @Override
@@ -315,6 +380,7 @@ final class RecordedWorkload implements AutoCloseable {
       throws InterruptedException {
     String value = "v" + values.incrementAndGet();
     String field = field(node, label);
+    Phase begun = phase.get();
     List<HistoryRecorder.PendingWrite> write =
         List.of(both.write(name, field, value), each.get(node).write(name, field, value));
     try {
@@ -327,12 +393,16 @@ final class RecordedWorkload implements AutoCloseable {
                       UpdateNodeLabelsRequest.Pair.newBuilder().setKey(label).setValue(value))
                   .build());
       write.forEach(HistoryRecorder.PendingWrite::acknowledged);
+      begun.count(Outcome.ACKNOWLEDGED);
       writes.incrementAndGet(curator);
       leader.set(curator);
       return true;
     } catch (StatusException failure) {
       if (isRefusal(failure.getStatus())) {
         write.forEach(HistoryRecorder.PendingWrite::refused);
+        begun.count(Outcome.REFUSED);
+      } else {
+        begun.count(Outcome.UNKNOWN);
       }
       failed(failure, channel);
       return false;
@@ -350,7 +420,6 @@ final class RecordedWorkload implements AutoCloseable {
   }
 
   private void failed(StatusException failure, ManagedChannel channel) {
-    failures.incrementAndGet();
     answers
         .computeIfAbsent(failure.getStatus().getCode().name(), code -> new AtomicLong())
         .incrementAndGet();
