@@ -1,8 +1,12 @@
 package dev.polis.cluster.it;
 
+import static java.time.temporal.ChronoUnit.DAYS;
+import static java.time.temporal.ChronoUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
@@ -20,6 +24,8 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -31,6 +37,9 @@ import org.junit.jupiter.api.io.TempDir;
 class SelfCheckIT {
 
   private static final Duration YEARS = Duration.ofDays(1000);
+
+  /** The days by which a clock is before a certificate. */
+  private static final Duration BEFORE = Duration.ofDays(30);
 
   /** Some of the bits of a byte. */
   private static final int FLIPPED = 0x55;
@@ -145,6 +154,45 @@ class SelfCheckIT {
           refused.lastLine());
       assertContains("timedatectl set-ntp true", refused.lastLine());
       assertEquals(Pem.encode(ended), Files.readString(file));
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a start with the clock before the certificates waits, and names the clock, their begin and the remedy; the node is HOME once the clock is right")
+  void clockBeforeTheCertificates() throws Exception {
+    Optional<Path> library = NodeClock.library();
+    assumeTrue(
+        library.isPresent(),
+        "stepping the clock of one node needs libfaketime: install the package faketime");
+    try (TestNode node = TestNode.member(directory.resolve("n"), "127.0.47.4", Mode.INSECURE)) {
+      Path file = node.state().resolve("data/node/credentials/cert.pem");
+      Instant begin =
+          Pem.certificate(Files.readString(file)).getNotBefore().toInstant().truncatedTo(SECONDS);
+      // At noon, so that the day is the same at the end of the start.
+      Instant shown = begin.minus(BEFORE).truncatedTo(DAYS).plus(Duration.ofHours(12));
+      NodeClock clock =
+          NodeClock.of(
+              node,
+              library.get(),
+              directory.resolve("clock"),
+              "-" + Duration.between(shown, Instant.now()).toSeconds());
+
+      node.start();
+
+      String words =
+          "this machine's clock shows %s.*, but the certificates of this node begin at %s; set the clock: timedatectl set-ntp true, "
+              .formatted(shown.toString().substring(0, 10), begin);
+      Pattern screen = Pattern.compile("waiting for clock .*: " + words);
+      Await.until(
+          TestNode.PATIENCE,
+          "the node's screen to name the clock",
+          () -> screen.matcher(node.said()).find(),
+          node::said);
+      assertFalse(node.said().contains("HOME after"), node::said);
+
+      clock.set(NodeClock.TRUE);
+      node.awaitHome();
     }
   }
 }
