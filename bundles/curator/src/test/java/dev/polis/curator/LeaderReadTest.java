@@ -1,7 +1,9 @@
 package dev.polis.curator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -28,6 +30,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterAll;
@@ -236,9 +239,35 @@ class LeaderReadTest {
       ElectionState.Leader leader =
           (ElectionState.Leader) states.get(ElectionState.Leader.class::isInstance);
       direct.kv().delete(leader.lockKey());
-      // It may lead again before the next call.
-      states.get(state -> !state.equals(leader));
-      assertTrue(!leader.lease().holds());
+      ElectionState next = states.get(CuratorFixture.SOON);
+      assertFalse(leader.lease().holds(), () -> "the lock is gone, but the lease holds at " + next);
+      ElectionState.Leader again = requireLeaderAgain(states, next, leader.lockKey());
+      assertNotEquals(leader.lockKey(), again.lockKey(), "it leads by the lock that was deleted");
+      assertTrue(again.createRevision() > leader.createRevision(), again::toString);
+      assertFalse(leader.lease().holds(), "the lease of the lock that was deleted holds again");
     }
+  }
+
+  /**
+   * Requires that a candidate whose lock was deleted says so, gives its lease back, stands again,
+   * and leads; a watcher may miss any of these states but the last.
+   */
+  private static ElectionState.Leader requireLeaderAgain(
+      Watcher<ElectionState> states, ElectionState first, String lock) throws Exception {
+    List<ElectionState> way =
+        List.of(
+            new ElectionState.Neither("the own lock " + lock + " was removed"),
+            new ElectionState.Neither("lost the lease: Lost[reason=closed by its holder]"),
+            new ElectionState.Neither("taking part"));
+    ElectionState state = first;
+    int passed = 0;
+    while (!(state instanceof ElectionState.Leader)) {
+      ElectionState seen = state;
+      int at = way.indexOf(seen);
+      assertTrue(at >= passed, () -> seen + " is none of the next states of " + way);
+      passed = at + 1;
+      state = states.get(CuratorFixture.SOON);
+    }
+    return (ElectionState.Leader) state;
   }
 }
