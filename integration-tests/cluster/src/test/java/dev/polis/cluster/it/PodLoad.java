@@ -30,7 +30,7 @@ final class PodLoad implements AutoCloseable {
   /**
    * An undisturbed Pod answers within milliseconds; a person would notice a wait of this length.
    */
-  private static final Duration LATE = Duration.ofSeconds(2);
+  static final Duration LATE = Duration.ofSeconds(2);
 
   /** Long, so that a late answer is distinguished from a missing one. */
   private static final Duration ANSWER = Duration.ofSeconds(30);
@@ -47,9 +47,9 @@ final class PodLoad implements AutoCloseable {
   private final long began = System.nanoTime();
   private final AtomicLong sent = new AtomicLong();
   private final AtomicLong answered = new AtomicLong();
-  private final AtomicLong late = new AtomicLong();
   private final AtomicLong slowest = new AtomicLong();
   private final ConcurrentLinkedQueue<String> faults = new ConcurrentLinkedQueue<>();
+  private final ConcurrentLinkedQueue<String> lateAnswers = new ConcurrentLinkedQueue<>();
 
   private PodLoad(URI service) {
     this.request = HttpRequest.newBuilder(service).timeout(ANSWER).build();
@@ -83,7 +83,7 @@ final class PodLoad implements AutoCloseable {
               } else {
                 answered.incrementAndGet();
                 if (took > LATE.toNanos()) {
-                  late.incrementAndGet();
+                  lateAnswers.add("late %s: after %d ms".formatted(moment(), took / 1_000_000));
                 }
               }
             });
@@ -126,7 +126,7 @@ final class PodLoad implements AutoCloseable {
     }
     assertEquals(List.of(), List.copyOf(faults), () -> "%s: %s".formatted(what, this));
     speed.assertWithin(
-        "%s: %s; the slowest was answered".formatted(what, this),
+        "%s: %s; %s; the slowest was answered".formatted(what, this, List.copyOf(lateAnswers)),
         LATE,
         Duration.ofNanos(slowest.get()));
   }
@@ -138,7 +138,7 @@ final class PodLoad implements AutoCloseable {
             sent.get(),
             (System.nanoTime() - began) / 1e9,
             answered.get(),
-            late.get(),
+            lateAnswers.size(),
             slowest.get() / 1_000_000,
             faults.size());
   }
