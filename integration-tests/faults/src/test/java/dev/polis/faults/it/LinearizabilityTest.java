@@ -224,7 +224,7 @@ class LinearizabilityTest {
       assertTrue(
           phase.unknown() <= phase.mostUnknown(),
           () ->
-              "%s (-Dpolis.seed=%d): %d writes have an unknown outcome, %d could wait for an answer in vain, in %s of %s"
+              "%s (-Dpolis.seed=%d): %d writes have an unknown outcome, %d could wait without an answer, in %s of %s"
                   .formatted(after, seed, phase.unknown(), phase.mostUnknown(), phase, workload));
     }
     RecordedWorkload.Phase last = workload.phases().getLast();
