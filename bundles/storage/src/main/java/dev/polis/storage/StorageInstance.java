@@ -49,6 +49,7 @@ final class StorageInstance implements OrganInstance {
         "records", SelfCheck.task(health, new RecordCheck(processes, InstantSource.system())));
     subtree.run("programs", SelfCheck.task(health, new ChildProgramCheck(processes)));
     subtree.run("clock", SelfCheck.task(health, clock::look));
+    subtree.run("clock-steps", SelfCheck.task(health, ClockSteps.ofMachine()::look));
     subtree.run(
         "folders",
         SelfCheck.task(health, new FolderCheck("storage", this::folders, "restart the node")));
