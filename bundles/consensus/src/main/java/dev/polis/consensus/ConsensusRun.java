@@ -118,7 +118,7 @@ final class ConsensusRun implements Task {
       state.starting("etcd to answer at " + member.line().clientUrl());
       // Makes root's key, certificate and TLS context, while etcd starts.
       try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
-        context.run("contact", contact(etcd, member, root.admin()));
+        context.run("contact", contact(etcd, member, root));
         etcd.awaitReady(parts.settings().ready());
         awaitVote(root, member, etcd);
         state.starting("users and roles in etcd");
@@ -141,9 +141,10 @@ final class ConsensusRun implements Task {
     }
   }
 
-  private Task contact(Child etcd, PreparedMember member, EtcdAdmin admin) {
+  private Task contact(Child etcd, PreparedMember member, EtcdClient root) {
     MemberProbe probe =
-        new MemberProbe(etcd.process(), member.rootAccess(), admin, member.record().peers());
+        new MemberProbe(
+            etcd.process(), member.rootAccess(), root, member.record().peers(), state::alarms);
     return SelfCheck.task(
         parts.health(),
         new MemberContact(

@@ -21,8 +21,12 @@ import java.util.OptionalLong;
  */
 final class EtcdMaintenance {
 
-  /** Holds the result of a check. */
-  record Findings(List<String> alarms, EtcdStatus status) {}
+  /**
+   * Holds the result of a check.
+   *
+   * @param madeRoom what the check has done about a full database; empty if nothing
+   */
+  record Findings(List<String> alarms, EtcdStatus status, String madeRoom) {}
 
   // A smaller file is not worth a pause, even if it is nearly empty.
   private static final long WORTHWHILE_BYTES = 8L << 20;
@@ -54,8 +58,9 @@ final class EtcdMaintenance {
   Findings check(Duration sinceLast) throws InterruptedException {
     EtcdStatus status = admin.status(endpoint);
     List<EtcdAlarm> alarms = admin.alarms();
+    String madeRoom = "";
     if (full(alarms, status)) {
-      makeRoom(status);
+      madeRoom = makeRoom(status);
       alarms = admin.alarms();
       status = admin.status(endpoint);
     } else if (fragmented(status) && quiet(status, sinceLast) && mayPause(status)) {
@@ -63,7 +68,12 @@ final class EtcdMaintenance {
       status = admin.status(endpoint);
     }
     revisionBefore = OptionalLong.of(status.revision());
-    return new Findings(alarms.stream().map(EtcdMaintenance::text).toList(), status);
+    return new Findings(texts(alarms), status, madeRoom);
+  }
+
+  /** Returns alarms as the status of consensus shows them. */
+  static List<String> texts(List<EtcdAlarm> alarms) {
+    return alarms.stream().map(EtcdMaintenance::text).toList();
   }
 
   static String text(EtcdAlarm alarm) {
@@ -74,7 +84,8 @@ final class EtcdMaintenance {
     return alarms.contains(new EtcdAlarm(status.memberId(), EtcdAlarm.Kind.NOSPACE));
   }
 
-  private void makeRoom(EtcdStatus status) throws InterruptedException {
+  /** Frees what it can; returns the result if the database takes writes again. */
+  private String makeRoom(EtcdStatus status) throws InterruptedException {
     log.error(
         "the database has %d of %d bytes, and etcd refuses writes; the node compacts and defragments it",
         status.databaseBytes(), settings.quotaBytes());
@@ -84,12 +95,14 @@ final class EtcdMaintenance {
     if (hasRoom(after, settings.quotaBytes())) {
       admin.disarm(new EtcdAlarm(status.memberId(), EtcdAlarm.Kind.NOSPACE));
       log.info("the database has room again: %d bytes", after.databaseBytes());
-    } else {
-      log.error(
-          "the database still has %d of %d bytes; delete keys, or raise quota.bytes of"
-              + " dev.polis.consensus",
-          after.databaseBytes(), settings.quotaBytes());
+      return "etcd's database had used up its %d bytes, so etcd refused writes; the node has removed the history of its keys, and it has %d bytes and takes writes again"
+          .formatted(settings.quotaBytes(), after.databaseBytes());
     }
+    log.error(
+        "the database still has %d of %d bytes; delete keys, or raise quota.bytes of"
+            + " dev.polis.consensus",
+        after.databaseBytes(), settings.quotaBytes());
+    return "";
   }
 
   /** Returns whether a database is so small that its alarm would not return at once. */

@@ -30,9 +30,16 @@ final class MemberContact implements SelfCheck.Look {
   sealed interface Answer {
     /** Returns the fault; empty for a member that works. */
     default Optional<Fault> fault() {
-      return this instanceof Fault fault ? Optional.of(fault) : Optional.empty();
+      return switch (this) {
+        case Works _ -> Optional.empty();
+        case Fault fault -> Optional.of(fault);
+        case Unreached(Fault fault) -> Optional.of(fault);
+      };
     }
   }
+
+  /** Says that no connection to a member opens; the other members may reach it nevertheless. */
+  record Unreached(Fault found) implements Answer {}
 
   /**
    * Says that a member works.
@@ -84,6 +91,9 @@ final class MemberContact implements SelfCheck.Look {
     /** Asks another member for its leader, or finds why it has no contact. */
     Answer ask(EtcdMember member) throws InterruptedException;
 
+    /** Returns the names of the members whose nodes have a lease in etcd. */
+    Set<String> living() throws InterruptedException;
+
     /** Asks the members of the last check, while etcd names none. */
     Start start();
   }
@@ -97,9 +107,18 @@ final class MemberContact implements SelfCheck.Look {
    */
   private static final Duration ASKED = Duration.ofMinutes(1);
 
+  /**
+   * The time after which a node that does not run has no lease: its lease ends after 10 s, and a
+   * new leader of etcd gives each lease its whole time again.
+   */
+  private static final Duration LEASES_END = Duration.ofSeconds(30);
+
   /** The remedy if enough members answer. */
   static final String ELECTION =
       "wait a minute, as an election may run; then polisctl node logs --dn root.consensus of each member says what etcd does";
+
+  private static final String PATH =
+      "nft list ruleset on both machines shows a rule that drops packets between them: remove it; without one, repair the path between both (cables, switches, routes: ip route get, ping)";
 
   private static final String ALONE =
       "; if most members are lost for ever, polisctl etcd members prints the command with which this node continues alone";
@@ -297,7 +316,7 @@ final class MemberContact implements SelfCheck.Look {
                     leader.name(),
                     String.join(", ", leader.peerUrls()),
                     witness.name()),
-            "nft list ruleset on both machines shows a rule that drops packets between them: remove it; without one, repair the path between both (cables, switches, routes: ip route get, ping); this node then continues by itself")
+            PATH + "; this node then continues by itself")
         .dueTo("consensus");
   }
 
@@ -330,8 +349,7 @@ final class MemberContact implements SelfCheck.Look {
       throws InterruptedException {
     List<Fault> faults = new ArrayList<>();
     for (EtcdMember each : silent) {
-      Fault found =
-          ask(each).fault().orElse(new Fault("it answers, and does not connect itself", ELECTION));
+      Fault found = silent(each);
       faults.add(
           named(
               each,
@@ -344,6 +362,22 @@ final class MemberContact implements SelfCheck.Look {
                     silent.size(), count(voters(members), voters(silent)), join(faults).text()),
             join(faults).remedy())
         .dueTo("consensus");
+  }
+
+  /** Returns why a member is silent; one whose node has a lease runs, and reaches the leader. */
+  private Fault silent(EtcdMember member) throws InterruptedException {
+    Answer answer = ask(member);
+    long silence = nanoTime.getAsLong() - since.get(member.hexId()).nanos();
+    if (answer instanceof Unreached(Fault found)
+        && silence >= LEASES_END.toNanos()
+        && etcd.living().contains(member.name())) {
+      return new Fault(
+          "its node renews its lease in etcd, so it runs and reaches the leader; only between it and this machine the path is cut, or a firewall on one of them drops the packets (%s)"
+              .formatted(String.join(", ", member.peerUrls())),
+          PATH,
+          found.lost());
+    }
+    return answer.fault().orElse(new Fault("it answers, and does not connect itself", ELECTION));
   }
 
   /** Returns that a member counts for the quorum since it was added, although it never started. */

@@ -41,6 +41,16 @@ final class MemberMaintenance {
   void run(Context context) throws InterruptedException, FileException {
     EtcdMaintenance database =
         new EtcdMaintenance(admin, access.endpoint(), parts.settings(), context.log());
+    MadeRoom notice = new MadeRoom(parts.health(), parts.clock());
+    try {
+      run(context, database, notice);
+    } finally {
+      notice.clear();
+    }
+  }
+
+  private void run(Context context, EtcdMaintenance database, MadeRoom notice)
+      throws InterruptedException, FileException {
     List<String> alarms = List.of();
     Duration sinceLast = Duration.ZERO;
     context.healthy();
@@ -52,6 +62,7 @@ final class MemberMaintenance {
           setup.checkRights();
         }
         EtcdMaintenance.Findings found = database.check(sinceLast);
+        notice.look(found.madeRoom());
         List<String> now = found.alarms();
         List<String> others = EtcdMembers.others(admin.members(), found.status().memberId());
         preparation.peers(others);
@@ -65,7 +76,7 @@ final class MemberMaintenance {
       } catch (EtcdException unanswered) {
         context.log().warning("maintenance waits until its next turn: %s", unanswered.getMessage());
       }
-      state.awaitMemberAdded(parts.settings().maintenance());
+      state.awaitMaintenance(parts.settings().maintenance());
       sinceLast = Duration.ofNanos(System.nanoTime() - start);
     }
   }

@@ -1,5 +1,7 @@
 package dev.polis.consensus;
 
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.api.consensus.CuratorLocks;
 import dev.polis.base.boot.FailureText;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
@@ -8,10 +10,13 @@ import dev.polis.etcd.EtcdClosedException;
 import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdMember;
+import dev.polis.etcd.EtcdStatus;
+import dev.polis.etcd.KeyValue;
 import dev.polis.health.ClockRemedy;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.Silence;
 import dev.polis.rpc.Reach;
+import dev.polis.wire.curator.stored.LeaderElectionValue;
 import io.grpc.Status;
 import java.net.InetSocketAddress;
 import java.security.cert.CertPathBuilderException;
@@ -21,8 +26,11 @@ import java.security.cert.CertificateNotYetValidException;
 import java.security.cert.PKIXReason;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
 
 /** Asks the local etcd by its socket and its port, and the other members by their ports. */
@@ -34,22 +42,32 @@ final class MemberProbe implements MemberContact.Etcd {
   private final ManagedProcess process;
   private final EtcdAccess root;
   private final EtcdAdmin admin;
+  private final EtcdClient locks; // sees the keys of the curator
   private final EtcdEndpoint own;
   private final List<String> before;
+  private final Consumer<List<String>> alarms;
   private List<EtcdMember> known = List.of();
   private long memberId; // 0 until etcd has told it
 
   /**
    * @param root root's access to the local member
-   * @param admin a client of the same
+   * @param client a client of the same
    * @param before the other members at the last check, each as {@code NAME=URL}
+   * @param alarms gets the raised alarms at each look
    */
-  MemberProbe(ManagedProcess process, EtcdAccess root, EtcdAdmin admin, List<String> before) {
+  MemberProbe(
+      ManagedProcess process,
+      EtcdAccess root,
+      EtcdClient client,
+      List<String> before,
+      Consumer<List<String>> alarms) {
     this.process = process;
     this.root = root;
-    this.admin = admin;
+    this.admin = client.admin();
+    this.locks = client.sub(ConsensusUser.CURATOR.userName());
     this.own = admin.endpoints().getFirst();
     this.before = before;
+    this.alarms = alarms;
   }
 
   @Override
@@ -60,7 +78,9 @@ final class MemberProbe implements MemberContact.Etcd {
   @Override
   public Optional<MemberContact.Fault> ownPort() throws InterruptedException {
     try {
-      memberId = admin.status(own, PATIENCE).memberId();
+      EtcdStatus status = admin.status(own, PATIENCE);
+      memberId = status.memberId();
+      alarms.accept(EtcdMaintenance.texts(status.alarms()));
       return Optional.empty();
     } catch (EtcdClosedException ends) {
       return Optional.empty(); // the run ends, and etcd may work
@@ -113,12 +133,25 @@ final class MemberProbe implements MemberContact.Etcd {
     return ask(root, other);
   }
 
+  @Override
+  public Set<String> living() throws InterruptedException {
+    try {
+      Set<String> names = new HashSet<>();
+      for (KeyValue lock : locks.kv().range(CuratorLocks.PREFIX.range()).keys()) {
+        names.add(LeaderElectionValue.parseFrom(lock.value()).getNodeId());
+      }
+      return names;
+    } catch (EtcdException | InvalidProtocolBufferException unknown) {
+      return Set.of();
+    }
+  }
+
   /** Asks a member at its port for the other members, and then at its port for clients. */
   static MemberContact.Answer ask(EtcdAccess root, EtcdMember other) throws InterruptedException {
     Optional<MemberContact.Fault> lost =
         unreached("", MemberSurvey.endpoint(other.peerUrls().getFirst()));
     if (lost.isPresent()) {
-      return lost.get();
+      return new MemberContact.Unreached(lost.get());
     }
     EtcdEndpoint clients = MemberSurvey.endpoint(other);
     try (EtcdClient client = EtcdClient.connect(root.through(List.of(clients)))) {

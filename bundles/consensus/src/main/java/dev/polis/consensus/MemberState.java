@@ -6,7 +6,9 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.etcd.EtcdAccess;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -26,7 +28,7 @@ final class MemberState {
   private MemberAccess access; // null until a member has served
   private EtcdAccess running; // null until etcd has run
   private boolean serving;
-  private boolean memberAdded;
+  private boolean maintenanceDue;
   private String newest = ""; // the id of the member that was added last
 
   /** True while etcd runs with the short heartbeat of a single member. */
@@ -143,18 +145,32 @@ final class MemberState {
       return false;
     }
     newest = id;
-    memberAdded = true;
+    maintenanceDue = true;
     notifyAll();
     return true;
   }
 
-  /** Waits for another member of the cluster, this long at most. */
-  synchronized void awaitMemberAdded(Duration within) throws InterruptedException {
+  /**
+   * Ends the pause of the maintenance if etcd's alarms are others than the published ones: without
+   * this an operator would read the cause of a refused write only after the pause.
+   *
+   * @param alarms the raised alarms, as in {@link ConsensusStatus.Running}
+   */
+  synchronized void alarms(List<String> alarms) {
+    if (status.peek().orElseThrow() instanceof ConsensusStatus.Running running
+        && !Set.copyOf(running.alarms()).equals(Set.copyOf(alarms))) {
+      maintenanceDue = true;
+      notifyAll();
+    }
+  }
+
+  /** Waits until the maintenance has something to do, this long at most. */
+  synchronized void awaitMaintenance(Duration within) throws InterruptedException {
     long end = System.nanoTime() + within.toNanos();
-    while (!memberAdded && System.nanoTime() < end) {
+    while (!maintenanceDue && System.nanoTime() < end) {
       TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
     }
-    memberAdded = false;
+    maintenanceDue = false;
   }
 
   /** Ends the service of a cancelled run; returns whether it had served. */

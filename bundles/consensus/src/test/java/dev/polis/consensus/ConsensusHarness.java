@@ -11,6 +11,9 @@ import dev.polis.base.boot.StopReason;
 import dev.polis.base.boot.Wait;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Watcher;
+import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdNamespace;
+import dev.polis.etcd.EtcdTls;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.LiveTree;
@@ -23,6 +26,7 @@ import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessRecord;
 import dev.polis.supervision.SupervisionTree;
@@ -190,6 +194,20 @@ final class ConsensusHarness implements AutoCloseable {
   void closeInstance() {
     present.ifPresent(Instance::close);
     present = Optional.empty();
+  }
+
+  /** Returns the access of an operator who uses the files of etcd's user root. */
+  EtcdAccess asRoot(Instance instance) throws Exception {
+    ConsensusFiles files = files();
+    EtcdTls tls =
+        new EtcdTls(
+            List.of(Pem.certificate(Files.readString(files.ca().path()))),
+            Pem.privateKey(Files.readString(files.rootKey().path())),
+            List.of(Pem.certificate(Files.readString(files.root().path()))));
+    return new EtcdAccess(
+        instance.consensus.access("curator").endpoints(),
+        new EtcdAccess.MutualTls(tls),
+        EtcdNamespace.ROOT);
   }
 
   /** Owns all parts of an instance of the bundle, wired as the framework would wire them. */

@@ -12,6 +12,7 @@ import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusOverview;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.consensus.CuratorLocks;
 import dev.polis.api.metrics.MetricsAnswer;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.consensus.ConsensusHarness.Instance;
@@ -43,6 +44,7 @@ import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
+import dev.polis.wire.curator.stored.LeaderElectionValue;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -63,6 +65,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
@@ -332,7 +335,7 @@ class ConsensusTest {
     KeyRange range = KeyRange.prefix(EtcdNamespace.of("curator").prefix());
     // Narrows one permission: the number of permissions stays the same.
     EtcdPermission less = new EtcdPermission(EtcdPermission.Access.READ, range);
-    try (EtcdClient root = EtcdClient.connect(asRoot(instance))) {
+    try (EtcdClient root = EtcdClient.connect(harness.asRoot(instance))) {
       made(instance, "the user kubernetes", () -> root.admin().deleteUser("kubernetes"));
       made(instance, "the role kube-apiserver", () -> root.admin().deleteRole("kube-apiserver"));
       made(instance, "a right of the role curator", () -> root.admin().grant("curator", less));
@@ -348,7 +351,7 @@ class ConsensusTest {
     Instance instance = harness.instance();
     instance.startNew();
     byte[] before;
-    try (EtcdClient root = EtcdClient.connect(asRoot(instance))) {
+    try (EtcdClient root = EtcdClient.connect(harness.asRoot(instance))) {
       EtcdClient records = root.sub(EtcdAuthority.NAMESPACE);
       before = records.kv().get(EtcdAuthority.CERTIFICATE).orElseThrow().value();
       records.kv().delete(KeyRange.all());
@@ -376,24 +379,7 @@ class ConsensusTest {
   }
 
   private static Optional<HealthCondition> rightsChanged(Instance instance) {
-    return instance.health.all().peek().orElseThrow().stream()
-        .flatMap(status -> status.conditions().stream())
-        .filter(condition -> condition.code().equals("etcd-rights-changed"))
-        .findFirst();
-  }
-
-  /** Returns the access of an operator who uses the files of etcd's user root. */
-  private EtcdAccess asRoot(Instance instance) throws Exception {
-    ConsensusFiles files = harness.files();
-    EtcdTls tls =
-        new EtcdTls(
-            List.of(Pem.certificate(Files.readString(files.ca().path()))),
-            Pem.privateKey(Files.readString(files.rootKey().path())),
-            List.of(Pem.certificate(Files.readString(files.root().path()))));
-    return new EtcdAccess(
-        instance.consensus.access("curator").endpoints(),
-        new EtcdAccess.MutualTls(tls),
-        EtcdNamespace.ROOT);
+    return condition(instance, "etcd-rights-changed");
   }
 
   @Test
@@ -876,7 +862,7 @@ class ConsensusTest {
     long id = Long.parseUnsignedLong(original.startNew().memberId(), 16);
     try (ConsensusHarness other = new ConsensusHarness()) {
       String there = other.address.getHostAddress();
-      try (EtcdClient root = EtcdClient.connect(asRoot(original))) {
+      try (EtcdClient root = EtcdClient.connect(harness.asRoot(original))) {
         root.admin().updatePeerUrls(id, List.of("https://" + there + ":7834"));
       }
       harness.lose();
@@ -917,6 +903,73 @@ class ConsensusTest {
 
       curator.kv().delete(KeyRange.prefix("/big/"));
       instance.await(ConsensusStatus.Running.class, status -> status.alarms().isEmpty());
+      curator.kv().put("/small", BAR);
+    }
+  }
+
+  @Test
+  @DisplayName("the nodes with a curator's lock are those that live")
+  void living() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+    EtcdAccess access = harness.asRoot(instance);
+    try (EtcdClient curator = EtcdClient.connect(instance.consensus.access("curator"));
+        EtcdClient root = EtcdClient.connect(access)) {
+      MemberProbe probe =
+          new MemberProbe(
+              instance.processes.find("etcd").orElseThrow(), access, root, List.of(), _ -> {});
+      assertEquals(Set.of(), probe.living());
+      String node = harness.identity.node().text();
+      curator
+          .kv()
+          .put(
+              CuratorLocks.PREFIX.key("1"),
+              LeaderElectionValue.newBuilder().setNodeId(node).build().toByteArray());
+      assertEquals(Set.of(node), probe.living());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "an alarm is published within seconds of the first refused write, whatever the turns")
+  void alarmAtOnce() throws Exception {
+    Instance instance =
+        harness.instance(
+            ConsensusHarness.settings(16L << 20, Duration.ofHours(1), ConsensusHarness.etcd()));
+    instance.startNew();
+    try (EtcdClient curator = EtcdClient.connect(instance.consensus.access("curator"))) {
+      fill(curator, instance);
+
+      Await.until(
+          ConsensusHarness.PATIENCE,
+          "health to name the alarm",
+          () -> condition(instance, "etcd-alarm").isPresent());
+    }
+  }
+
+  @Test
+  @DisplayName("a full database that gets room again by itself is shown for an hour")
+  void madeRoom() throws Exception {
+    Instance instance =
+        harness.instance(
+            ConsensusHarness.settings(16L << 20, Duration.ofHours(1), ConsensusHarness.etcd()));
+    instance.startNew();
+    try (EtcdClient curator = EtcdClient.connect(instance.consensus.access("curator"))) {
+      Await.until(
+          ConsensusHarness.PATIENCE,
+          "the first refused write",
+          () -> {
+            try {
+              curator.kv().put("/big/one", new byte[1 << 20]);
+              return false;
+            } catch (EtcdRefusedException full) {
+              return full.error() == EtcdError.NO_SPACE;
+            }
+          });
+      Await.until(
+          ConsensusHarness.PATIENCE,
+          "the health to say that the node has made room",
+          () -> condition(instance, "etcd-made-room").isPresent());
       curator.kv().put("/small", BAR);
     }
   }

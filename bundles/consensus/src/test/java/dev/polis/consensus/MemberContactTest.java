@@ -1,6 +1,7 @@
 package dev.polis.consensus;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.etcd.EtcdMember;
@@ -25,6 +26,8 @@ class MemberContactTest {
     List<EtcdMember> members = List.of(member(1), member(2), member(3));
     boolean waits; // whether the others answer, and wait for a leader
     int asked;
+    boolean unreached; // whether no connection to the others opens
+    Set<String> living = Set.of(); // the members whose nodes have a lease
     long reached; // the member that answers and follows the leader of the others; 0 if none does
 
     @Override
@@ -58,9 +61,19 @@ class MemberContactTest {
       if (member.id() == reached) {
         return new MemberContact.Works(3);
       }
+      if (unreached) {
+        return new MemberContact.Unreached(
+            new MemberContact.Fault(
+                "no packet comes back: or the machine is off", "see the machine"));
+      }
       return waits
           ? new MemberContact.Fault("it waits for a leader", MemberContact.ELECTION, false)
           : new MemberContact.Fault("192.0.2." + member.id() + ":7834: refused", "start it");
+    }
+
+    @Override
+    public Set<String> living() {
+      return living;
     }
 
     @Override
@@ -208,6 +221,40 @@ class MemberContactTest {
             .contains("no contact to node-3, since 2026-11-27T03:00:00Z: 192.0.2.3:7834: refused"),
         told.reason());
     assertEquals("start it", told.remedy());
+  }
+
+  @Test
+  @DisplayName("a member whose node renews its lease is not off: the path to it is cut")
+  void cutPair() throws Exception {
+    etcd.unreached = true;
+    etcd.living = Set.of("node-1", "node-2", "node-3");
+    figures(true, Set.of("2"));
+    assertTrue(lookTwice().reason().contains("the machine is off"), "its lease may be an old one");
+
+    pass(Duration.ofSeconds(20));
+    HealthCondition told = contact.look().orElseThrow();
+
+    assertEquals("etcd-member-silent", told.code());
+    assertTrue(
+        told.reason()
+            .contains(
+                "no contact to node-3, since 2026-11-27T03:00:00Z: its node renews its lease in etcd"),
+        told.reason());
+    assertFalse(told.reason().contains("off"), told.reason());
+    assertTrue(told.remedy().startsWith("nft list ruleset on both machines"), told.remedy());
+  }
+
+  @Test
+  @DisplayName("a member without a lease may be off")
+  void off() throws Exception {
+    etcd.unreached = true;
+    etcd.living = Set.of("node-1", "node-2");
+    figures(true, Set.of("2"));
+    lookTwice();
+    pass(Duration.ofSeconds(20));
+    HealthCondition told = contact.look().orElseThrow();
+    assertTrue(told.reason().contains("the machine is off"), told.reason());
+    assertEquals("see the machine", told.remedy());
   }
 
   @Test

@@ -1,6 +1,8 @@
 package dev.polis.etcd;
 
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Holds the status that one member reports of itself.
@@ -34,11 +36,30 @@ public record EtcdStatus(
     boolean learner,
     List<String> errors) {
 
+  /** The text of an alarm among the errors: the message of etcd's protocol in its text form. */
+  private static final Pattern ALARM =
+      Pattern.compile("memberID:(\\d+)\\s+alarm:(NOSPACE|CORRUPT)\\s*");
+
   public EtcdStatus {
     errors = List.copyOf(errors);
   }
 
   public boolean isLeader() {
     return memberId == leaderId;
+  }
+
+  /**
+   * Returns the raised alarms of all members, as this one knows them. Unlike {@link
+   * EtcdAdmin#alarms}, the answer needs no quorum and no write of the members' logs.
+   */
+  public List<EtcdAlarm> alarms() {
+    return errors.stream()
+        .map(ALARM::matcher)
+        .filter(Matcher::matches)
+        .map(
+            text ->
+                new EtcdAlarm(
+                    Long.parseUnsignedLong(text.group(1)), EtcdAlarm.Kind.valueOf(text.group(2))))
+        .toList();
   }
 }

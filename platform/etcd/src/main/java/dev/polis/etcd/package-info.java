@@ -40,7 +40,7 @@
  * used.
  */
 @Export
-@Version("3.1.0")
+@Version("3.2.0")
 package dev.polis.etcd;
 
 import org.osgi.annotation.bundle.Export;

@@ -29,8 +29,8 @@ public enum Reach {
       "on %1$s, start the node; if it runs, ./polis ctl --state DIR health says there why the port is closed; if it is open there, another machine has this address: compare ip neigh show %1$s here with ip -br link there"),
   /** Nothing comes back. */
   LOST(
-      "no packet comes back: a firewall drops them, or the machine is off or has lost this address",
-      "check that the machine with %1$s is on; if it is, nft list ruleset on both machines shows the rule that drops port %2$d: remove it"),
+      "no packet comes back: a firewall drops them, the path is cut, or the machine is off or has lost this address",
+      "check that the machine with %1$s is on; if it is, nft list ruleset on both machines shows the rule that drops port %2$d: remove it; without one, repair the path between both"),
   /** This machine's kernel sends nothing. */
   UNROUTED(
       "this machine cannot send to it: it has no route, its own firewall forbids it, or the other machine does not answer in its network",

@@ -129,6 +129,12 @@ public final class ApiCalls {
               Status.Code.OUT_OF_RANGE,
               "consensus refuses the size of this change; make it smaller; nothing was changed",
               refused);
+      case EtcdRefusedException full when full.error() == EtcdError.NO_SPACE ->
+          new RpcException(
+              Status.Code.RESOURCE_EXHAUSTED,
+              "etcd's database is full, so etcd takes no writes (%s); nothing was changed. The node makes room within seconds where it can; polisctl health says then what to do"
+                  .formatted(full.getMessage()),
+              full);
       case EtcdPermissionException denied ->
           RpcException.unavailable(
               "etcd does not let the curator read or change its records: a client has taken rights of etcd's user curator away;"

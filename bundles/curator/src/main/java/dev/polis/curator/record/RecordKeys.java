@@ -2,6 +2,7 @@ package dev.polis.curator.record;
 
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
+import dev.polis.api.consensus.CuratorLocks;
 import dev.polis.etcd.KeyPrefix;
 import dev.polis.etcd.KeyRange;
 import dev.polis.wire.cluster.OperatorList;
@@ -53,7 +54,7 @@ public final class RecordKeys {
   static final KeyPrefix CHANGES = KeyPrefix.of("/global/changes/");
 
   /** The prefix of the leader's lock. */
-  public static final KeyPrefix LEADER = KeyPrefix.of("/leader/");
+  public static final KeyPrefix LEADER = CuratorLocks.PREFIX;
 
   /** The prefix of the cluster's certificates. */
   static final String PKI = "/cluster-pki/";

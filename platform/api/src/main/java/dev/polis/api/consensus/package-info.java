@@ -28,7 +28,7 @@
  * replacement of every line of our code.
  */
 @Export
-@Version("1.3.0")
+@Version("1.4.0")
 package dev.polis.api.consensus;
 
 import org.osgi.annotation.bundle.Export;
