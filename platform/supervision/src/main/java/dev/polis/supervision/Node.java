@@ -44,6 +44,7 @@ final class Node {
   Instant since = Instant.EPOCH;
   long restarts;
   String lastError = "";
+  final SameFailure same = new SameFailure();
 
   /** The latest run; null before the first and for a subtree. */
   Run run;

@@ -168,6 +168,7 @@ public final class SupervisionTree implements Supervisor, AutoCloseable {
           if (usable(run, "signals healthy")) {
             requireState(run, "signals healthy", RunState.NEW);
             run.node.restartDelay.reset();
+            run.node.same.reset();
             enter(run.node, RunState.HEALTHY, "");
           }
         });
@@ -352,7 +353,9 @@ public final class SupervisionTree implements Supervisor, AutoCloseable {
     node.lastError = Failures.line(failure);
     String verb = Failures.isPanic(failure) ? "panicked" : "failed";
     String text = "%s in state %s".formatted(verb, node.state);
-    events.logFailure(node, Severity.FATAL, text, failure);
+    node.same
+        .next(text + node.lastError)
+        .ifPresent(more -> events.logFailure(node, Severity.FATAL, text + more, failure));
     died(node);
   }
 
@@ -361,7 +364,7 @@ public final class SupervisionTree implements Supervisor, AutoCloseable {
     String message =
         "returned in state %s without having signalled %s".formatted(node.state, missing);
     node.lastError = message;
-    log(node, log -> log.fatal(message));
+    node.same.next(message).ifPresent(more -> log(node, log -> log.fatal(message + more)));
     died(node);
   }
 
