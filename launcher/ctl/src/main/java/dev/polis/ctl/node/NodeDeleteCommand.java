@@ -46,6 +46,7 @@ final class NodeDeleteCommand extends SessionCommand {
       request.setSafetyBypassHasRoles(SafetyBypassHasRoles.getDefaultInstance());
     }
     session.call(() -> session.management().deleteNode(request.build()));
+    session.revoked();
     String address = found.getStatus().getExternalAddress();
     JsonObject result = new JsonObject();
     result.addProperty("id", id);

@@ -138,6 +138,7 @@ public final class CertCommand {
     protected ExitCode run(Session session) throws InterruptedException {
       RevokeCertificatesResponse answer =
           session.call(() -> session.certificates().revokeCertificates(request()));
+      session.revoked();
       answer.getConsequencesList().forEach(each -> remark("warning: " + each));
       return print(ROWS.document(answer.getRevokedList()));
     }

@@ -77,6 +77,9 @@ record CallFailure(
   private static final Pattern OTHER_CA =
       Pattern.compile("is issued by .*, not by|is not signed by");
 
+  /** The words of {@link dev.polis.pki.TlsTrust} about a revoked certificate. */
+  private static final String REVOKED = "is revoked";
+
   private static final String ALERT = "Received fatal alert: ";
 
   /** Returns what the operator reads. */
@@ -380,6 +383,12 @@ record CallFailure(
   }
 
   private CtlException distrust(String why) {
+    if (why.endsWith(REVOKED)) {
+      return new CtlException(
+          "%s answers with a certificate that your cluster has revoked, so the machine there is no node of it any more: %s; ask another node, or end what runs there"
+              .formatted(HostPort.of(address), why),
+          failure);
+    }
     boolean known =
         isOfAnother()
             || target.node().isPresent()

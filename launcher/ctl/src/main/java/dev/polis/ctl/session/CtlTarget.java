@@ -431,6 +431,11 @@ public record CtlTarget(
     return new KnownNodes(folder);
   }
 
+  /** Returns which certificates of this operator's cluster are revoked. */
+  KnownRevocations knownRevocations() {
+    return new KnownRevocations(folder);
+  }
+
   public Path recoveryKey() {
     return folder.resolve("recovery-key.pem");
   }

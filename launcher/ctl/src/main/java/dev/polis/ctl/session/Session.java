@@ -1,6 +1,7 @@
 package dev.polis.ctl.session;
 
 import dev.polis.pki.CaBundle;
+import dev.polis.pki.Crl;
 import dev.polis.pki.IdentityException;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
@@ -21,6 +22,8 @@ import dev.polis.wire.audit.KubernetesAuditGrpc;
 import dev.polis.wire.cluster.CertificatesGrpc;
 import dev.polis.wire.cluster.ClusterCaGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
+import dev.polis.wire.cluster.GetRevocationsRequest;
+import dev.polis.wire.cluster.MembershipGrpc;
 import dev.polis.wire.cluster.OperatorsGrpc;
 import dev.polis.wire.cluster.OwnerKeysGrpc;
 import dev.polis.wire.cluster.PluginSetGrpc;
@@ -107,6 +110,9 @@ public final class Session implements AutoCloseable {
 
   /** Notes that the latest call left this machine. */
   private volatile boolean sent;
+
+  /** Notes that the list of revoked certificates has changed. */
+  private boolean revoked;
 
   /** Notes that no answer is of use any more. */
   private volatile boolean closed;
@@ -297,7 +303,7 @@ public final class Session implements AutoCloseable {
         route,
         leader -> {
           ManagedChannel connection =
-              as.apply(RpcTrust.node(ca, leader.node())).dial(leader.address());
+              as.apply(new RpcTrust.Node(source(ca), leader.node())).dial(leader.address());
           return LeaderChannel.connecting(connection, keep(connection, leader.address()));
         });
   }
@@ -331,11 +337,39 @@ public final class Session implements AutoCloseable {
   private RpcTrust trust(Place place, CaBundle ca) {
     return place
         .node()
-        .map(node -> RpcTrust.node(ca, node))
-        .orElseGet(
-            () ->
-                new RpcTrust.Known(
-                    TlsTrust.Source.of(ca), answering -> known(place, ca, answering)));
+        .<RpcTrust>map(node -> new RpcTrust.Node(source(ca), node))
+        .orElseGet(() -> new RpcTrust.Known(source(ca), answering -> known(place, ca, answering)));
+  }
+
+  private TlsTrust.Source source(CaBundle ca) {
+    return TlsTrust.Source.of(() -> ca, () -> target.knownRevocations().list(ca));
+  }
+
+  /** Notes that this command revokes certificates. */
+  public void revoked() {
+    revoked = true;
+  }
+
+  /**
+   * Asks which certificates the cluster has revoked, after a command that has revoked some, and
+   * otherwise if the known list is old. Without an answer a later command asks again.
+   */
+  void learnRevocations() throws InterruptedException {
+    if (curators.isEmpty() || !revoked && !target.knownRevocations().isDue()) {
+      return;
+    }
+    try {
+      UserCredentials owner = credentials();
+      byte[] list =
+          MembershipGrpc.newBlockingV2Stub(curator())
+              .withDeadlineAfter(RESTART)
+              .getRevocations(GetRevocationsRequest.getDefaultInstance())
+              .getRevocations()
+              .toByteArray();
+      target.knownRevocations().learn(Crl.parse(list), owner.ca());
+    } catch (StatusException | PkiException | CtlException unknown) {
+      return; // the command itself has succeeded
+    }
   }
 
   private NodeId known(Place place, CaBundle ca, NodeId answering) {

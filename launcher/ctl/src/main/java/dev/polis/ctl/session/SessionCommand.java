@@ -7,7 +7,9 @@ public abstract class SessionCommand extends CtlCommand {
   protected final ExitCode run() throws InterruptedException {
     check();
     try (Session session = Session.open(options())) {
-      return run(session);
+      ExitCode code = run(session);
+      session.learnRevocations();
+      return code;
     }
   }
 

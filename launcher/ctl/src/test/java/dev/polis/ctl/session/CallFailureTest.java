@@ -3,14 +3,18 @@ package dev.polis.ctl.session;
 import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.ctl.CtlRun;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Fingerprint;
+import dev.polis.pki.IdentityException;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.rpc.LocalRpcHost;
@@ -27,6 +31,7 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -39,6 +44,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.cert.CertificateException;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -54,6 +60,7 @@ import javax.net.ssl.SSLServerSocketFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -409,6 +416,10 @@ class CallFailureTest {
   }
 
   private LocalRpcHost host(CertificateAuthority authority) {
+    return host(authority, authority.issueNode(node.getPublic()));
+  }
+
+  private LocalRpcHost host(CertificateAuthority authority, X509Certificate certificate) {
     LocalRpcHost host =
         new LocalRpcHost(
             new RpcSettings(
@@ -420,9 +431,7 @@ class CallFailureTest {
                 RpcSettings.Limits.DEFAULT),
             LogTree.create());
     peers.add(host);
-    host.identify(
-        new NodeCredentials(
-            node.getPrivate(), authority.issueNode(node.getPublic()), authority.certificate()));
+    host.identify(new NodeCredentials(node.getPrivate(), certificate, authority.certificate()));
     return host;
   }
 
@@ -789,6 +798,43 @@ class CallFailureTest {
         ExitCode.FAILED,
         "another cluster has the address " + ADDRESS + ":7835, at which your cluster has a node",
         "end that server");
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("polisctl refuses a node whose certificate the cluster has revoked")
+  void removedNode() {
+    X509Certificate certificate = CLUSTER.issueNode(node.getPublic());
+    host(CLUSTER, certificate).serve(RpcHost.CURATOR, new OneNode());
+    assertEquals(ExitCode.OK.code(), run("node", "list").code());
+    KnownRevocations known = new KnownRevocations(state.resolve("owner"));
+    CaBundle ca = CaBundle.of(CLUSTER.certificate());
+    assertTrue(known.isDue(), "no list is known");
+
+    known.learn(list(2, certificate.getSerialNumber()), ca);
+
+    assertFalse(known.isDue(), "the list is new");
+    assertSaid(
+        run("node", "list"),
+        ExitCode.FAILED,
+        ADDRESS + ":7835 answers with a certificate that your cluster has revoked");
+    known.learn(list(1), ca);
+    assertEquals(
+        List.of(BigInteger.TWO),
+        known.list(ca).stream().map(Crl::number).toList(),
+        "no older list");
+    assertThrows(
+        IdentityException.class,
+        () ->
+            known.learn(
+                CertificateAuthority.create("another").revocationList(BigInteger.TEN, List.of()),
+                ca));
+    known.learn(list(3), ca);
+    assertEquals(ExitCode.OK.code(), run("node", "list").code());
+  }
+
+  private static Crl list(long number, BigInteger... serials) {
+    return CLUSTER.revocationList(BigInteger.valueOf(number), List.of(serials));
   }
 
   @Test
