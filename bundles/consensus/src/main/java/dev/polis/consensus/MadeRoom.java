@@ -39,7 +39,7 @@ final class MadeRoom {
               HealthLevel.UP,
               CODE,
               "%s, since %s".formatted(done, now.truncatedTo(ChronoUnit.SECONDS)),
-              "find the client that writes so much (polisctl etcd status prints the options of etcdctl, and etcdctl watch --prefix / shows the writes), or give etcd more room: start the node with a larger --set dev.polis.consensus.quota.bytes=BYTES"));
+              "find the client that writes so much (polisctl etcd status prints the options of etcdctl, and etcdctl watch --prefix '' shows the writes), or give etcd more room: start the node with a larger --set dev.polis.consensus.quota.bytes=BYTES"));
       until = now.plus(SHOWN);
     } else if (now.isAfter(until)) {
       clear();
