@@ -14,10 +14,12 @@ import dev.polis.etcd.EtcdStatus;
 import dev.polis.etcd.KeyValue;
 import dev.polis.health.ClockRemedy;
 import dev.polis.process.ManagedProcess;
+import dev.polis.process.PortHolder;
 import dev.polis.process.Silence;
 import dev.polis.rpc.Reach;
 import dev.polis.wire.curator.stored.LeaderElectionValue;
 import io.grpc.Status;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertPathValidatorException;
@@ -87,6 +89,9 @@ final class MemberProbe implements MemberContact.Etcd {
     } catch (EtcdException unanswered) {
       InetSocketAddress address = address(own);
       Reach reach = Reach.of(address, PATIENCE);
+      if (reach == Reach.REFUSED && listens(address)) {
+        return Optional.of(rejected(process.pid(), own));
+      }
       String text =
           "etcd (pid %d) runs and answers at its socket, and not at its port %s, which all organs of this node use: %s"
               .formatted(
@@ -106,6 +111,23 @@ final class MemberProbe implements MemberContact.Etcd {
                       .formatted(own.port())
                   : reach.remedy(address)));
     }
+  }
+
+  private boolean listens(InetSocketAddress address) {
+    try {
+      return new PortHolder().isHeldBy(address.getAddress(), address.getPort(), process.pid());
+    } catch (IOException unreadable) {
+      return false;
+    }
+  }
+
+  /** Says that etcd listens, and its machine refuses each new connection. */
+  static MemberContact.Fault rejected(long pid, EtcdEndpoint own) {
+    return new MemberContact.Fault(
+        "etcd (pid %d) listens at its port %s, which all organs of this node use, and new connections are refused: a firewall rule of this machine rejects them"
+            .formatted(pid, own),
+        "nft list ruleset on this machine shows the rule that rejects port %d: remove it, and the node continues by itself"
+            .formatted(own.port()));
   }
 
   @Override

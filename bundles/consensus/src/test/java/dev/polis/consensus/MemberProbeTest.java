@@ -182,4 +182,15 @@ class MemberProbeTest {
     assertTrue(told.text().contains("refused"), told.text());
     assertTrue(told.lost());
   }
+
+  @Test
+  @DisplayName(
+      "a port at which etcd listens, and that refuses connections, has a firewall before it")
+  void rejected() {
+    MemberContact.Fault told =
+        MemberProbe.rejected(7, new EtcdEndpoint(ADDRESS.getHostAddress(), 7833, NAME));
+    assertTrue(
+        told.text().startsWith("etcd (pid 7) listens at its port 127.0.138.1:7833"), told.text());
+    assertTrue(told.remedy().contains("rejects port 7833"), told.remedy());
+  }
 }
