@@ -36,6 +36,7 @@ final class ClockSteps {
   private final InstantSource clock;
   private final LongSupplier bootMillis;
   private Duration offset; // of the clock to the one since the boot, at the last look
+  private Duration beforeBack; // the offset before a step back; null without one
   private Step shown; // null while there is none
 
   /**
@@ -59,13 +60,22 @@ final class ClockSteps {
     Duration former = offset;
     offset = offset(now, boot);
     Duration ahead = offset.minus(former);
-    if (ahead.compareTo(TOLERATED) > 0) {
+    if (ahead.negated().compareTo(TOLERATED) > 0 && shown == null) {
+      beforeBack = former;
+    } else if (ahead.compareTo(TOLERATED) > 0 && isUndone()) {
+      beforeBack = null;
+    } else if (ahead.compareTo(TOLERATED) > 0) {
       shown = new Step(former, ahead, now, boot.plus(SHOWN));
     }
     if (shown != null && isOver(shown, boot)) {
       shown = null;
     }
     return Optional.ofNullable(shown).map(ClockSteps::condition);
+  }
+
+  /** Returns whether the clock shows again what it would without its latest step back. */
+  private boolean isUndone() {
+    return beforeBack != null && offset.minus(beforeBack).abs().compareTo(TOLERATED) <= 0;
   }
 
   private boolean isOver(Step step, Duration boot) {

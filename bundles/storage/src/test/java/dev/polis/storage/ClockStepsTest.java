@@ -61,4 +61,16 @@ class ClockStepsTest {
     now = now.plusSeconds(60);
     assertEquals(Optional.empty(), steps.look());
   }
+
+  @Test
+  @DisplayName(
+      "a clock that went back and is right again was not set forward; a further step is one")
+  void back() {
+    now = now.minus(Duration.ofDays(1));
+    assertEquals(Optional.empty(), steps.look());
+    now = now.plus(Duration.ofDays(1));
+    assertEquals(Optional.empty(), steps.look());
+    now = now.plus(Duration.ofDays(1));
+    assertTrue(steps.look().orElseThrow().reason().contains("by 24 h while"));
+  }
 }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -89,6 +90,8 @@ class NodeRemovalIT {
       removed.isRefusedAtEachPort(first);
 
       first.ctl("node", "delete", id).requireSuccess("delete");
+      Path list = first.state().resolve("owner/revocations.crl");
+      assertNotEquals(Set.of(), Crl.parse(Files.readAllBytes(list)).serials(), "of polisctl");
       assertEquals(Optional.empty(), cluster.listed(id));
       firstIsHome();
 

@@ -35,7 +35,7 @@ final class KnownRevocations {
   /**
    * Returns the list; empty if none is known, and if it is of CAs that the cluster has replaced.
    *
-   * @throws PkiException if the file is damaged: without it a removed node would be accepted
+   * @throws CtlException if the file is damaged: without it a removed node would be accepted
    */
   Optional<Crl> list(CaBundle ca) {
     try {
@@ -44,7 +44,7 @@ final class KnownRevocations {
           ? Optional.empty()
           : Optional.of(Crl.parse(der)).filter(each -> isOf(each, ca));
     } catch (IOException | PkiException damaged) {
-      throw new IdentityException(
+      throw new CtlException(
           "%s holds no revocation list (%s); remove it, and it is made anew"
               .formatted(file, damaged.getMessage()),
           damaged);

@@ -342,7 +342,9 @@ public final class Session implements AutoCloseable {
   }
 
   private TlsTrust.Source source(CaBundle ca) {
-    return TlsTrust.Source.of(() -> ca, () -> target.knownRevocations().list(ca));
+    KnownRevocations known = target.knownRevocations();
+    known.list(ca); // A damaged list ends the command here, not as a failure of a connection.
+    return TlsTrust.Source.of(() -> ca, () -> known.list(ca));
   }
 
   /** Notes that this command revokes certificates. */

@@ -833,6 +833,18 @@ class CallFailureTest {
     assertEquals(ExitCode.OK.code(), run("node", "list").code());
   }
 
+  @Test
+  @DisplayName("a damaged list of revoked certificates is named with the remedy, and not the node")
+  void damagedRevocations() throws Exception {
+    host(CLUSTER).serve(RpcHost.CURATOR, new OneNode());
+    Files.writeString(state.resolve("owner/revocations.crl"), "damaged");
+
+    CtlRun refused = run("node", "list");
+
+    assertSaid(refused, ExitCode.FAILED, "holds no revocation list", "remove it");
+    assertFalse(refused.err().contains("another cluster"), refused.err());
+  }
+
   private static Crl list(long number, BigInteger... serials) {
     return CLUSTER.revocationList(BigInteger.valueOf(number), List.of(serials));
   }
