@@ -1,14 +1,12 @@
 package dev.polis.convergence;
 
 import dev.polis.api.cluster.ClusterManager;
-import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.cluster.DisownedException;
 import dev.polis.api.network.Network;
 import dev.polis.api.roles.LocalRoleServer;
 import dev.polis.base.boot.StopReason;
 import dev.polis.base.values.MutableValue;
-import dev.polis.base.values.Watcher;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.pki.NodeCredentials;
@@ -81,19 +79,7 @@ final class ConvergenceService {
               ::run);
       context.run("report", new ReportPush(connection, parts.plugins().inventory(), progress)::run);
       context.healthy();
-      awaitDisowned();
-    }
-  }
-
-  /**
-   * Waits while this node is a member.
-   *
-   * @throws DisownedException once it is none
-   */
-  private void awaitDisowned() throws InterruptedException {
-    try (Watcher<ClusterStatus> watcher = parts.cluster().status().watch()) {
-      ClusterStatus removed = watcher.get(now -> now.state() == ClusterState.DISOWNING);
-      throw new DisownedException(removed.reason());
+      ClusterStatus.awaitDisowned(parts.cluster().status());
     }
   }
 

@@ -1,7 +1,6 @@
 package dev.polis.roles;
 
 import dev.polis.api.cluster.ClusterManager;
-import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.cluster.DisownedException;
 import dev.polis.api.consensus.Consensus;
@@ -271,19 +270,8 @@ final class RoleService implements LocalRoleServer, OrganInstance {
       context.run("consensus", member::run);
       context.run("names", new RoleNodeNames(connection, parts.network())::run);
       context.healthy();
-      awaitDisowned();
-    }
-  }
-
-  /**
-   * Waits while this node is a member.
-   *
-   * @throws DisownedException once it is none: the next run then ends the roles
-   */
-  private void awaitDisowned() throws InterruptedException {
-    try (Watcher<ClusterStatus> watcher = parts.cluster().status().watch()) {
-      ClusterStatus removed = watcher.get(now -> now.state() == ClusterState.DISOWNING);
-      throw new DisownedException(removed.reason());
+      // The next run then ends the roles.
+      ClusterStatus.awaitDisowned(parts.cluster().status());
     }
   }
 

@@ -1,5 +1,7 @@
 package dev.polis.api.cluster;
 
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.pki.NodeCredentials;
 import java.util.Optional;
@@ -29,4 +31,16 @@ public interface ClusterStatus {
    *     local consensus; the message names the state
    */
   EtcdAccess consensusClient(ConsensusUser user);
+
+  /**
+   * Waits while this node is a member.
+   *
+   * @throws DisownedException once it is none
+   */
+  static void awaitDisowned(Value<? extends ClusterStatus> status) throws InterruptedException {
+    try (Watcher<? extends ClusterStatus> watcher = status.watch()) {
+      throw new DisownedException(
+          watcher.get(now -> now.state() == ClusterState.DISOWNING).reason());
+    }
+  }
 }

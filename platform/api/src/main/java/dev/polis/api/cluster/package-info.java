@@ -16,7 +16,7 @@
  * consumer decides for itself what that means for its work, and watches the value.
  */
 @Export
-@Version("1.0.1")
+@Version("1.1.0")
 package dev.polis.api.cluster;
 
 import org.osgi.annotation.bundle.Export;
