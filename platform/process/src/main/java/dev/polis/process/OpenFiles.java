@@ -38,16 +38,7 @@ public final class OpenFiles {
    * @return the directory of the process; empty if none has it, or it belongs to another account
    */
   static Optional<Path> holder(Path proc, String name) throws IOException {
-    try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[0-9]*")) {
-      for (Path process : processes) {
-        if (of(process).contains(name)) {
-          return Optional.of(process);
-        }
-      }
-      return Optional.empty();
-    } catch (DirectoryIteratorException unreadable) {
-      throw unreadable.getCause();
-    }
+    return Proc.folders(proc).stream().filter(process -> of(process).contains(name)).findFirst();
   }
 
   private static void add(List<String> names, Path descriptor) {

@@ -7,8 +7,6 @@ import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -136,19 +134,17 @@ public final class PortHolder {
               .collect(Collectors.toSet());
       Path most = null;
       long connections = 0;
-      try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[0-9]*")) {
-        for (Path process : processes) {
-          long its = OpenFiles.of(process).stream().filter(sockets::contains).count();
-          if (its > connections) {
-            most = process;
-            connections = its;
-          }
+      for (Path process : Proc.folders(proc)) {
+        long its = OpenFiles.of(process).stream().filter(sockets::contains).count();
+        if (its > connections) {
+          most = process;
+          connections = its;
         }
       }
       return most == null
           ? Optional.empty()
           : Optional.of("%s, which has %d open".formatted(words(most), connections));
-    } catch (IOException | DirectoryIteratorException unreadable) {
+    } catch (IOException unreadable) {
       return Optional.empty();
     }
   }

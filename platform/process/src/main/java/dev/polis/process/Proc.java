@@ -150,13 +150,24 @@ final class Proc {
 
   /** Returns the ids of all processes. */
   static List<Long> pids() {
-    List<Long> all = new ArrayList<>();
-    try (DirectoryStream<Path> folders = Files.newDirectoryStream(ROOT, "[0-9]*")) {
-      folders.forEach(folder -> all.add(Long.parseLong(folder.getFileName().toString())));
-    } catch (IOException | DirectoryIteratorException e) {
+    try {
+      return folders(ROOT).stream()
+          .map(folder -> Long.parseLong(folder.getFileName().toString()))
+          .toList();
+    } catch (IOException e) {
       throw new ProcessException("cannot list /proc; is it mounted?", e);
     }
-    return all;
+  }
+
+  /** Returns the folders of all processes in {@code /proc} or a copy of it. */
+  static List<Path> folders(Path proc) throws IOException {
+    List<Path> all = new ArrayList<>();
+    try (DirectoryStream<Path> folders = Files.newDirectoryStream(proc, "[0-9]*")) {
+      folders.forEach(all::add);
+      return all;
+    } catch (DirectoryIteratorException unreadable) {
+      throw unreadable.getCause();
+    }
   }
 
   private static boolean leader(Stat stat) {

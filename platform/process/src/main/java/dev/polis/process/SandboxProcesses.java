@@ -1,7 +1,6 @@
 package dev.polis.process;
 
 import java.io.IOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -9,6 +8,7 @@ import java.util.Collection;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /**
  * Finds the processes of a sandbox by their namespaces, and ends those that are not the node's
@@ -95,16 +95,11 @@ public final class SandboxProcesses {
   }
 
   private static Set<Long> find(Predicate<String> wanted) throws IOException {
-    Set<Long> found = new TreeSet<>();
-    try (DirectoryStream<Path> all = Files.newDirectoryStream(PROC, "[0-9]*")) {
-      for (Path process : all) {
-        String id = process.getFileName().toString();
-        if (wanted.test(id)) {
-          found.add(Long.valueOf(id));
-        }
-      }
-    }
-    return found;
+    return Proc.folders(PROC).stream()
+        .map(process -> process.getFileName().toString())
+        .filter(wanted)
+        .map(Long::valueOf)
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
   /**

@@ -2,11 +2,8 @@ package dev.polis.ctl.session;
 
 import dev.polis.process.OpenFiles;
 import java.io.IOException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -87,13 +84,8 @@ record LostState(Path state) {
   }
 
   private static List<Path> processes() {
-    List<Path> found = new ArrayList<>();
-    try (DirectoryStream<Path> all = Files.newDirectoryStream(PROC, "[0-9]*")) {
-      all.forEach(found::add);
-    } catch (IOException | DirectoryIteratorException unreadable) {
-      // Without the list no process of a node is known.
-      return found;
-    }
-    return found;
+    return ProcessHandle.allProcesses()
+        .map(process -> PROC.resolve(Long.toString(process.pid())))
+        .toList();
   }
 }
