@@ -25,7 +25,7 @@ import java.util.Optional;
  */
 final class VolumeLuksMapper implements Volume {
 
-  private static final Path CONTROL = Path.of("/dev/mapper/control");
+  static final Path CONTROL = Path.of("/dev/mapper/control");
   // dm-integrity writes the whole device once, so that every block has a tag: hours on a large
   // disk.
   private static final Duration WIPE_PATIENCE = Duration.ofHours(12);
@@ -58,11 +58,6 @@ final class VolumeLuksMapper implements Volume {
     this.mapping = mapping;
     this.size = size;
     this.tools = tools;
-  }
-
-  /** Returns whether this kernel has device-mapper. */
-  static boolean available() {
-    return VolumeTools.opens(CONTROL);
   }
 
   @Override

@@ -10,7 +10,6 @@ import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.StreamSupport;
 
 /**
@@ -68,13 +67,6 @@ record Operator(Path state) {
             JsonParser.parseString(answer.out()).getAsJsonArray().spliterator(), false)
         .map(JsonElement::getAsJsonObject)
         .toList();
-  }
-
-  /** Returns the row of one node in {@code node list}. */
-  Optional<JsonObject> listed(String id) {
-    return rows("node", "list").stream()
-        .filter(node -> node.get("id").getAsString().equals(id))
-        .findFirst();
   }
 
   /** Returns whether a field of a node's row has a role. */

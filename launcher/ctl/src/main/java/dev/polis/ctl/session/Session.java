@@ -5,7 +5,6 @@ import dev.polis.pki.Crl;
 import dev.polis.pki.IdentityException;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
-import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.TlsTrust;
 import dev.polis.pki.UserCredentials;
@@ -55,7 +54,6 @@ import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -694,12 +692,6 @@ public final class Session implements AutoCloseable {
           : away < RESTART.toNanos();
     }
     return failure.asksAgain() && since < TimeUnit.SECONDS.toNanos(timeout);
-  }
-
-  /** Reads a certificate that was written by this tool or by a node. */
-  public static X509Certificate certificate(Path file, String remedy) {
-    return CtlFiles.parse(
-        file, CtlFiles.read(file, remedy), Pem::certificate, "certificate", remedy);
   }
 
   /** Reads the CAs of a cluster that were written by this tool or by a node. */
