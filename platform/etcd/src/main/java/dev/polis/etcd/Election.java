@@ -1,6 +1,7 @@
 package dev.polis.etcd;
 
 import dev.polis.base.backoff.Backoff;
+import dev.polis.base.backoff.Uninterrupted;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import java.time.Duration;
@@ -35,6 +36,7 @@ public final class Election implements AutoCloseable {
   // D-41: a candidate that cannot stand must not hammer etcd.
   private static final Duration RETRY_FIRST = Duration.ofMillis(100);
   private static final Duration RETRY_MOST = Duration.ofSeconds(5);
+  private static final Duration FOREVER = Duration.ofNanos(Long.MAX_VALUE);
 
   // Used only after a lock was deleted by hand; its lease ends within seconds.
   private static final Duration LEASE_POLL = Duration.ofMillis(100);
@@ -154,18 +156,7 @@ public final class Election implements AutoCloseable {
   /** Ends the thread, which publishes no state afterwards. */
   private Optional<Standing> stop(String reason) {
     thread.interrupt();
-    boolean interrupted = false;
-    while (true) {
-      try {
-        thread.join();
-        break;
-      } catch (InterruptedException again) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Uninterrupted.join(thread, FOREVER);
     Optional<Standing> last = Optional.ofNullable(current.getAndSet(null));
     last.ifPresent(Standing::end);
     state.set(new ElectionState.Neither(reason));

@@ -1,5 +1,6 @@
 package dev.polis.etcd;
 
+import dev.polis.base.backoff.Uninterrupted;
 import io.etcd.jetcd.api.SnapshotRequest;
 import io.etcd.jetcd.api.SnapshotResponse;
 import io.grpc.CallOptions;
@@ -21,6 +22,9 @@ import java.util.concurrent.TimeoutException;
 public final class EtcdSnapshot implements AutoCloseable {
 
   private static final String WHAT = "read a snapshot";
+
+  /** The time for the end of a cancelled call, which gRPC reports at once on an idle machine. */
+  private static final Duration REST = Duration.ofSeconds(1);
 
   /**
    * Holds a part of the snapshot.
@@ -72,5 +76,18 @@ public final class EtcdSnapshot implements AutoCloseable {
   @Override
   public void close() {
     call.cancel("the reader needs no more of the snapshot", null);
+    // gRPC keeps the buffers of a part that has arrived until it is read.
+    boolean more = true;
+    while (more) {
+      more = Uninterrupted.call(this::readRest);
+    }
+  }
+
+  private boolean readRest() throws InterruptedException {
+    try {
+      return next(REST).isPresent();
+    } catch (EtcdException ended) {
+      return false;
+    }
   }
 }

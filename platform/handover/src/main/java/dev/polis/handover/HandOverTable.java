@@ -1,5 +1,6 @@
 package dev.polis.handover;
 
+import dev.polis.base.backoff.Uninterrupted;
 import dev.polis.base.boot.StopReason;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
@@ -231,18 +232,13 @@ public final class HandOverTable implements HandOvers {
   /** Waits under the lock; an interrupted caller waits all the same and keeps its interrupt. */
   private boolean await(BooleanSupplier condition, Duration time) {
     long end = System.nanoTime() + time.toNanos();
-    boolean interrupted = false;
-    while (!condition.getAsBoolean() && System.nanoTime() < end) {
-      try {
-        changed.awaitNanos(end - System.nanoTime());
-      } catch (InterruptedException hurried) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-    return condition.getAsBoolean();
+    return Uninterrupted.call(
+        () -> {
+          while (!condition.getAsBoolean() && System.nanoTime() < end) {
+            changed.awaitNanos(end - System.nanoTime());
+          }
+          return condition.getAsBoolean();
+        });
   }
 
   private Optional<Seat<?>> incumbent(String organ) {

@@ -1,5 +1,6 @@
 package dev.polis.handover;
 
+import dev.polis.base.backoff.Uninterrupted;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -68,7 +69,7 @@ final class InstanceCall {
   /** Waits for the end of this call; an interrupt is meant for the caller's own work, and lost. */
   void awaitEnd() {
     while (isRunning()) {
-      join(thread, AFTER_INTERRUPT);
+      Uninterrupted.join(thread, AFTER_INTERRUPT);
       Thread.interrupted();
     }
   }
@@ -91,9 +92,9 @@ final class InstanceCall {
    */
   OrganState within(Duration time) {
     thread = Thread.ofVirtual().name("hand-over of " + organ).start(this::run);
-    if (!join(thread, time)) {
+    if (!Uninterrupted.join(thread, time)) {
       thread.interrupt();
-      join(thread, AFTER_INTERRUPT);
+      Uninterrupted.join(thread, AFTER_INTERRUPT);
     }
     Outcome last =
         outcome.getAndUpdate(now -> now instanceof Outcome.Open ? new Outcome.Unwanted() : now);
@@ -137,23 +138,5 @@ final class InstanceCall {
     } catch (Throwable unreadable) {
       return failure.getClass().getName();
     }
-  }
-
-  /** Waits for a thread; an interrupted caller waits all the same and keeps its interrupt. */
-  private static boolean join(Thread thread, Duration time) {
-    long end = System.nanoTime() + time.toNanos();
-    boolean interrupted = false;
-    boolean ended = false;
-    while (!ended && System.nanoTime() < end) {
-      try {
-        ended = thread.join(Duration.ofNanos(Math.max(1, end - System.nanoTime())));
-      } catch (InterruptedException hurried) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-    return ended || !thread.isAlive();
   }
 }

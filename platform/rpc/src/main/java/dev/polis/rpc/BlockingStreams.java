@@ -1,5 +1,6 @@
 package dev.polis.rpc;
 
+import dev.polis.base.backoff.Uninterrupted;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.time.Duration;
@@ -24,24 +25,19 @@ public final class BlockingStreams {
    */
   public static void end(BlockingClientCall<?, ?> call, String reason) {
     call.cancel(reason, null);
-    boolean interrupted = false;
+    boolean more = true;
+    while (more) {
+      more = Uninterrupted.call(() -> read(call));
+    }
+  }
+
+  private static boolean read(BlockingClientCall<?, ?> call) throws InterruptedException {
     try {
-      while (true) {
-        try {
-          if (call.read(END.toMillis(), TimeUnit.MILLISECONDS) == null) {
-            return;
-          }
-        } catch (InterruptedException again) {
-          interrupted = true;
-        }
-      }
+      return call.read(END.toMillis(), TimeUnit.MILLISECONDS) != null;
     } catch (StatusException | TimeoutException ended) {
       // A StatusException is the normal end of a cancelled call; after a timeout no message is
       // left.
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      return false;
     }
   }
 }

@@ -64,12 +64,16 @@ final class Overdue {
     }
   }
 
-  /** Returns the position of a thread: the innermost frame outside the JDK. */
+  /** Returns the position of a thread: the innermost frame outside the JDK and the base. */
   static String place(Thread thread) {
     List<StackTraceElement> frames = List.of(thread.getStackTrace());
     return Stream.concat(
             frames.stream()
-                .filter(frame -> !frame.getClassName().matches("(java|javax|jdk|sun)\\..*")),
+                .filter(
+                    frame ->
+                        !frame
+                            .getClassName()
+                            .matches("(java|javax|jdk|sun|dev\\.polis\\.base)\\..*")),
             frames.stream())
         .findFirst()
         .map(StackTraceElement::toString)

@@ -1,5 +1,6 @@
 package dev.polis.supervision;
 
+import dev.polis.base.backoff.Uninterrupted;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.Map;

@@ -1,5 +1,6 @@
 package dev.polis.supervision;
 
+import dev.polis.base.backoff.Uninterrupted;
 import dev.polis.base.boot.StopReason;
 import java.time.Duration;
 import java.util.ArrayDeque;

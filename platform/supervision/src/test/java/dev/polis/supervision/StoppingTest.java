@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.base.backoff.Uninterrupted;
 import dev.polis.base.boot.StopReason;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.Severity;

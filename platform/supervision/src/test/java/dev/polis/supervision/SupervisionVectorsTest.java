@@ -14,6 +14,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.base.backoff.Uninterrupted;
 import dev.polis.base.boot.StopReason;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.logtree.Severity;

@@ -1,5 +1,5 @@
 /**
- * Computes the pauses between failed attempts.
+ * Computes the pauses between failed attempts, and waits in spite of interrupts.
  *
  * <pre>
  *   attempt fails ──▶ Backoff.next() ──▶ wait ──▶ attempt fails ──▶ next() ──▶ …
@@ -16,7 +16,7 @@
  * restart or a call, each with a wait of its own kind.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.base.backoff;
 
 import org.osgi.annotation.bundle.Export;
