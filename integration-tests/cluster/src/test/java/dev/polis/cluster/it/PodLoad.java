@@ -73,7 +73,6 @@ final class PodLoad implements AutoCloseable {
     http.sendAsync(request, BodyHandlers.ofString())
         .whenComplete(
             (response, failure) -> {
-              free.release();
               long took = System.nanoTime() - begun;
               slowest.accumulateAndGet(took, Math::max);
               if (failure != null) {
@@ -86,6 +85,8 @@ final class PodLoad implements AutoCloseable {
                   lateAnswers.add("late %s: after %d ms".formatted(moment(), took / 1_000_000));
                 }
               }
+              // The last step, since the end of the load waits for it and then reads the counters.
+              free.release();
             });
   }
 
