@@ -74,7 +74,7 @@ final class BootstrapFlow {
             configuration.getStorageSecurityPolicy(), organs.storage().preferred());
     organs.storage().require(security);
     return EnrolmentKeys.generate(journal, random)
-        .setStorageSecurity(SecurityPolicy.wire(security))
+        .setStorageSecurity(security.wire())
         .setTpmUsage(SecurityPolicy.tpm(configuration.getTpmMode(), organs.hasTpm()))
         .setClusterConfiguration(configuration);
   }

@@ -63,7 +63,7 @@ final class RecoveryService extends RecoveryGrpc.RecoveryImplBase {
     GetShareResponse.Builder response =
         GetShareResponse.newBuilder()
             .setNodeId(credentials().id().text())
-            .setStorageSecurity(SecurityPolicy.wire(mounted().security()));
+            .setStorageSecurity(mounted().security().wire());
     if (storage.recoveryShare().read()
         instanceof Stored.Present<RecoveryShare>(var path, var share)) {
       response.setShare(share);

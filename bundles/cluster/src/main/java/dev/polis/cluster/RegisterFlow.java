@@ -131,7 +131,7 @@ final class RegisterFlow {
         journal.toBuilder()
             .setClusterConfiguration(settings.getClusterConfiguration())
             .setTpmUsage(settings.getTpmUsage())
-            .setStorageSecurity(SecurityPolicy.wire(security))
+            .setStorageSecurity(security.wire())
             .build(),
         Step.STEP_REGISTERED);
   }

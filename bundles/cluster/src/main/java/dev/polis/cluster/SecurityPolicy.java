@@ -79,25 +79,12 @@ final class SecurityPolicy {
     };
   }
 
-  static NodeStorageSecurity wire(StorageSecurity security) {
-    return switch (security) {
-      case INSECURE -> NodeStorageSecurity.NODE_STORAGE_SECURITY_INSECURE;
-      case ENCRYPTED -> NodeStorageSecurity.NODE_STORAGE_SECURITY_ENCRYPTED;
-      case AUTHENTICATED_ENCRYPTED ->
-          NodeStorageSecurity.NODE_STORAGE_SECURITY_AUTHENTICATED_ENCRYPTED;
-    };
-  }
-
   static StorageSecurity ofWire(NodeStorageSecurity security) {
-    return switch (security) {
-      case NODE_STORAGE_SECURITY_INSECURE -> StorageSecurity.INSECURE;
-      case NODE_STORAGE_SECURITY_ENCRYPTED -> StorageSecurity.ENCRYPTED;
-      case NODE_STORAGE_SECURITY_AUTHENTICATED_ENCRYPTED -> StorageSecurity.AUTHENTICATED_ENCRYPTED;
-      case NODE_STORAGE_SECURITY_INVALID, UNRECOGNIZED ->
-          throw new EnrolmentException(
-              "this version does not know the storage security %s in the enrolment journal; run the"
-                      .formatted(security)
-                  + " version that wrote it");
-    };
+    return StorageSecurity.of(security)
+        .orElseThrow(
+            () ->
+                new EnrolmentException(
+                    "this version does not know the storage security %s in the enrolment journal; run the version that wrote it"
+                        .formatted(security)));
   }
 }

@@ -16,7 +16,6 @@ import dev.polis.pki.CaBundle;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
-import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.storage.RecoveryShare;
 import java.util.Arrays;
 import java.util.List;
@@ -131,7 +130,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
         .setJoinKey(ByteString.copyFrom(configuration.joinKey().reveal()))
         .setClusterCa(cas.getFirst())
         .addAllOtherClusterCas(cas.subList(1, cas.size()))
-        .setStorageSecurity(toWire(configuration.security()))
+        .setStorageSecurity(configuration.security().wire())
         .build()
         .toByteArray();
   }
@@ -143,7 +142,11 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
           Secret.of(message.getNodeUnlockKey().toByteArray()),
           Secret.of(message.getJoinKey().toByteArray()),
           cas(message),
-          fromWire(message.getStorageSecurity()));
+          StorageSecurity.of(message.getStorageSecurity())
+              .orElseThrow(
+                  () ->
+                      new IllegalArgumentException(
+                          "the storage security in it is unknown; a newer version may have written it")));
     } catch (InvalidProtocolBufferException e) {
       throw new IllegalArgumentException("the content is not a sealed configuration", e);
     } catch (PkiException e) {
@@ -157,25 +160,5 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
         Stream.concat(Stream.of(message.getClusterCa()), message.getOtherClusterCasList().stream())
             .map(der -> Pem.certificate(der.toByteArray()))
             .toList());
-  }
-
-  static NodeStorageSecurity toWire(StorageSecurity security) {
-    return switch (security) {
-      case INSECURE -> NodeStorageSecurity.NODE_STORAGE_SECURITY_INSECURE;
-      case ENCRYPTED -> NodeStorageSecurity.NODE_STORAGE_SECURITY_ENCRYPTED;
-      case AUTHENTICATED_ENCRYPTED ->
-          NodeStorageSecurity.NODE_STORAGE_SECURITY_AUTHENTICATED_ENCRYPTED;
-    };
-  }
-
-  private static StorageSecurity fromWire(NodeStorageSecurity security) {
-    return switch (security) {
-      case NODE_STORAGE_SECURITY_INSECURE -> StorageSecurity.INSECURE;
-      case NODE_STORAGE_SECURITY_ENCRYPTED -> StorageSecurity.ENCRYPTED;
-      case NODE_STORAGE_SECURITY_AUTHENTICATED_ENCRYPTED -> StorageSecurity.AUTHENTICATED_ENCRYPTED;
-      case NODE_STORAGE_SECURITY_INVALID, UNRECOGNIZED ->
-          throw new IllegalArgumentException(
-              "the storage security in it is unknown; a newer version may have written it");
-    };
   }
 }

@@ -27,7 +27,7 @@
  * unless the configuration is sealed to hardware.
  */
 @Export
-@Version("2.1.0")
+@Version("2.2.0")
 package dev.polis.api.storage;
 
 import org.osgi.annotation.bundle.Export;
