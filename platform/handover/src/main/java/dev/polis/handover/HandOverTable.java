@@ -25,8 +25,8 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Keeps who is in charge of each organ, and passes states on: for the service of that name, and for
- * tests without a framework.
+ * Records the instance in charge of each organ, and passes states between instances. The service of
+ * that name uses it, and tests without a framework use it.
  *
  * <p>An organ changes hands by one thread at a time; others wait for it. Instances are called
  * without the lock.
@@ -147,8 +147,8 @@ public final class HandOverTable implements HandOvers {
   }
 
   /**
-   * Leaves for the instances of a bundle that has stopped: those whose component failed after it
-   * had joined, so that Declarative Services did not deactivate it.
+   * Removes the instances of a stopped bundle that Declarative Services did not deactivate, since
+   * their component failed after it had joined.
    *
    * @param owner the bundle
    */
@@ -271,8 +271,8 @@ public final class HandOverTable implements HandOvers {
   }
 
   /**
-   * Keeps an instance from leaving while it is asked for its state, or gets one back; false if it
-   * has left.
+   * Keeps an instance from leaving while another thread asks it for its state or gives one back;
+   * returns false if it has left.
    */
   private boolean beginAsking(Seat<?> seat) {
     lock.lock();
@@ -298,7 +298,10 @@ public final class HandOverTable implements HandOvers {
     }
   }
 
-  /** Waits for those that have left with their state: until closed, an instance still decides. */
+  /**
+   * Waits until the instances that have left with their state are closed, since an open one still
+   * decides.
+   */
   private void awaitClosed(String organ) {
     lock.lock();
     try {
@@ -344,7 +347,10 @@ public final class HandOverTable implements HandOvers {
       return !overdue;
     }
 
-    /** Lets others change the organ, unless they may since the time of this start was over. */
+    /**
+     * Lets other threads change the organ, unless the end of this start's time has let them
+     * already.
+     */
     synchronized void endChange() {
       if (!overdue) {
         HandOverTable.this.endChange(organ);

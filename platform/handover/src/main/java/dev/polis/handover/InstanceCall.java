@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 /** Calls an instance of an organ on a thread of its own, and waits a limited time. */
 final class InstanceCall {
 
-  /** How long one whose time is up may take to end after its interrupt. */
+  /** The time of an overdue call to end after its interrupt. */
   static final Duration AFTER_INTERRUPT = Duration.ofMillis(500);
 
   /** Names what an instance is asked to do. */
@@ -66,7 +66,10 @@ final class InstanceCall {
     return running != null && running.isAlive();
   }
 
-  /** Waits for the end of this call; an interrupt is meant for the caller's own work, and lost. */
+  /**
+   * Waits for the end of this call, and drops an interrupt, which is meant for the caller's own
+   * work.
+   */
   void awaitEnd() {
     while (isRunning()) {
       Uninterrupted.join(thread, AFTER_INTERRUPT);

@@ -31,7 +31,7 @@ record Operator(Path state) {
       return code == ExitCode.OK.code();
     }
 
-    /** Returns whether the same command may succeed later: the node is not there yet. */
+    /** Returns whether the same command may succeed later, since the node does not answer yet. */
     boolean mayComeLater() {
       return code == ExitCode.UNREACHABLE.code();
     }

@@ -9,8 +9,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Explains that a state directory does not exist. A process of a node may still run that was
- * started there, if the directory was renamed or deleted since.
+ * Explains a missing state directory. If it was renamed or deleted, the process of its node may
+ * still run.
  *
  * @param state the directory, absolute
  */

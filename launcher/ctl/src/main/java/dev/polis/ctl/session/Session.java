@@ -112,7 +112,7 @@ public final class Session implements AutoCloseable {
   /** Notes that the list of revoked certificates has changed. */
   private boolean revoked;
 
-  /** Notes that no answer is of use any more. */
+  /** Notes that the caller needs no more answers. */
   private volatile boolean closed;
 
   /** The command that makes a new certificate, for a refusal that it would help against. */
@@ -490,12 +490,12 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Makes a call and turns its failure into the sentence that the operator reads. A call of which
-   * nothing was done, one that only reads, and a change that the cluster remembers, is repeated: a
-   * node whose process starts over ends its connections, refuses new ones for a moment, and asks
-   * for another try, or is late, while its services come up. A call that a curator refuses because
-   * another node leads goes to the leader at once; if the leader is lost, it begins again at the
-   * node that this session means, whose curator learns of the next leader.
+   * Makes a call, and explains its failure to the operator. It repeats a call that had no effect, a
+   * call that only reads, and a change that the cluster remembers: a node that restarts its process
+   * ends its connections and refuses new ones for a moment, and until its services run it asks for
+   * another try or answers late. A call that a curator refuses because another node leads goes to
+   * the leader at once; if the leader is lost, it begins again at the node that this session means,
+   * whose curator learns of the next leader.
    */
   public <T> T call(Call<T> call) throws InterruptedException {
     return call(call, true);
@@ -568,8 +568,8 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Makes a call whose answers are printed while they come. It is not repeated once it was sent:
-   * what was printed would be printed again.
+   * Makes a call that prints its answers when they arrive. A call that was sent is not repeated,
+   * since it would print them twice.
    */
   public <T> T stream(Call<T> call) throws InterruptedException {
     return call(call, false);
