@@ -250,7 +250,7 @@ pom_value() {
 report_tests() {
   local java="$1" began="$2"
   shift 2
-  say "the run took $(duration "$SECONDS"), with $(processor_time) of processor time"
+  [[ " $* " != *" --whole "* ]] || say "the run took $(duration "$SECONDS"), with $(processor_time) of processor time"
   find "$POLIS_REPOSITORY" -name .polis -prune -o -path '*/target/*-reports/TEST-*.xml' -newer "$began" -print |
     LC_ALL=C sort |
     "$java/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dstdout.encoding=UTF-8 "$POLIS_REPOSITORY/launcher/script/TestReport.java" \

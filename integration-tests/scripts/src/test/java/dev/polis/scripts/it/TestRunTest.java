@@ -361,6 +361,8 @@ class TestRunTest {
         """
             .formatted(scripts.path(".polis/test.log")),
         run.out());
+    assertTrue(
+        run.err().matches("(?s).*the run took \\d+ s, with \\d+ s of processor time\n"), run.err());
   }
 
   @Test
