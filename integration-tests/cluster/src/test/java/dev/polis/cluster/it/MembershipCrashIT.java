@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Kills nodes, and polisctl, at steps of changes of the membership; in the short form, of each
- * second change. {@code -Dpolis.seed=N} repeats which changes these are, and which kills end etcd,
+ * third change. {@code -Dpolis.seed=N} repeats which changes these are, and which kills end etcd,
  * too.
  */
 @Tag("full")
@@ -46,7 +46,7 @@ final class MembershipCrashIT extends MembershipCrashSuite {
   }
 
   static List<Change> changes() {
-    return Change.chosen(Slice.of(List.of(Change.values()), 2));
+    return Change.chosen(Slice.of(List.of(Change.values()), 3));
   }
 
   /** In each round, other kills end etcd, too. */
