@@ -94,7 +94,6 @@ final class EtcdMaintenance {
     EtcdStatus after = admin.status(endpoint);
     if (hasRoom(after, settings.quotaBytes())) {
       admin.disarm(new EtcdAlarm(status.memberId(), EtcdAlarm.Kind.NOSPACE));
-      log.info("the database has room again: %d bytes", after.databaseBytes());
       return "etcd's database had used up its %d bytes, so etcd refused writes; the node has removed the history of its keys, and it has %d bytes and takes writes again"
           .formatted(settings.quotaBytes(), after.databaseBytes());
     }

@@ -3,6 +3,9 @@ package dev.polis.consensus;
 import dev.polis.etcd.EtcdAdmin;
 import dev.polis.etcd.EtcdException;
 import dev.polis.files.FileException;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
+import dev.polis.health.RestoredNotice;
 import dev.polis.supervision.Context;
 import java.time.Duration;
 import java.util.List;
@@ -41,15 +44,24 @@ final class MemberMaintenance {
   void run(Context context) throws InterruptedException, FileException {
     EtcdMaintenance database =
         new EtcdMaintenance(admin, access.endpoint(), parts.settings(), context.log());
-    MadeRoom notice = new MadeRoom(parts.health(), parts.clock());
+    RestoredNotice room =
+        new RestoredNotice(MemberMaintenance::madeRoom, parts.health(), parts.clock());
     try {
-      run(context, database, notice);
+      run(context, database, room);
     } finally {
-      notice.clear();
+      room.close();
     }
   }
 
-  private void run(Context context, EtcdMaintenance database, MadeRoom notice)
+  private static HealthCondition madeRoom(String text) {
+    return new HealthCondition(
+        HealthLevel.UP,
+        "etcd-made-room",
+        text,
+        "find the client that writes so much (polisctl etcd status prints the options of etcdctl, and etcdctl watch --prefix '' shows the writes), or give etcd more room: start the node with a larger --set dev.polis.consensus.quota.bytes=BYTES");
+  }
+
+  private void run(Context context, EtcdMaintenance database, RestoredNotice room)
       throws InterruptedException, FileException {
     List<String> alarms = List.of();
     Duration sinceLast = Duration.ZERO;
@@ -62,7 +74,10 @@ final class MemberMaintenance {
           setup.checkRights();
         }
         EtcdMaintenance.Findings found = database.check(sinceLast);
-        notice.look(found.madeRoom());
+        if (!found.madeRoom().isEmpty()) {
+          room.tell(found.madeRoom(), context.log());
+        }
+        room.look();
         List<String> now = found.alarms();
         List<String> others = EtcdMembers.others(admin.members(), found.status().memberId());
         preparation.peers(others);

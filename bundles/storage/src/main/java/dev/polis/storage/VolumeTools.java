@@ -60,7 +60,7 @@ final class VolumeTools {
           "load the kernel module fuse (\"modprobe fuse\"), or give /dev/fuse to the container",
           Path.of("/dev/loop-control"),
           "load the kernel module loop (\"modprobe loop\"), or give the loop devices to the container",
-          Path.of("/dev/mapper/control"),
+          VolumeLuksMapper.CONTROL,
           "load the kernel modules dm_crypt and dm_integrity (\"modprobe -a dm_crypt dm_integrity\")");
 
   /** The size of the largest header of a volume, that of LUKS with its key slots. */

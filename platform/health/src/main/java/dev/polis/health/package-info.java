@@ -50,7 +50,7 @@
  * threads of their own; the table of levels is theirs, the rest is not needed.
  */
 @Export
-@Version("1.5.0")
+@Version("1.6.0")
 package dev.polis.health;
 
 import org.osgi.annotation.bundle.Export;

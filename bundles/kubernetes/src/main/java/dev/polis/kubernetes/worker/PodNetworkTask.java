@@ -11,6 +11,7 @@ import dev.polis.base.values.Watcher;
 import dev.polis.files.FileException;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
+import dev.polis.health.RestoredNotice;
 import dev.polis.logtree.Log;
 import dev.polis.process.Commands;
 import dev.polis.supervision.Context;

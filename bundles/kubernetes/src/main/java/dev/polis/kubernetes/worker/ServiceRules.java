@@ -2,6 +2,7 @@ package dev.polis.kubernetes.worker;
 
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
+import dev.polis.health.RestoredNotice;
 import dev.polis.logtree.Log;
 import dev.polis.process.Commands;
 import dev.polis.process.ManagedProcess;

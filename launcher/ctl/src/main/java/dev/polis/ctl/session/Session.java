@@ -340,9 +340,9 @@ public final class Session implements AutoCloseable {
   }
 
   private TlsTrust.Source source(CaBundle ca) {
-    KnownRevocations known = target.knownRevocations();
-    known.list(ca); // A damaged list ends the command here, not as a failure of a connection.
-    return TlsTrust.Source.of(() -> ca, () -> known.list(ca));
+    // Read here, since a damaged list ends the command, and is no failure of a connection.
+    Optional<Crl> known = target.knownRevocations().list(ca);
+    return TlsTrust.Source.of(() -> ca, () -> known);
   }
 
   /** Notes that this command revokes certificates. */

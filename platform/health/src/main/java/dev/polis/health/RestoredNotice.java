@@ -1,7 +1,5 @@
-package dev.polis.kubernetes.worker;
+package dev.polis.health;
 
-import dev.polis.health.HealthCondition;
-import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;
 import java.time.Duration;
 import java.time.Instant;
@@ -13,10 +11,10 @@ import java.util.function.Function;
  * Names what the node has restored by itself, in the log and for an hour in the health. All works
  * again; a person may want to find what had removed it. For one thread.
  */
-final class RestoredNotice {
+public final class RestoredNotice {
 
   /** How long the health shows it. */
-  static final Duration SHOWN = Duration.ofHours(1);
+  private static final Duration SHOWN = Duration.ofHours(1);
 
   /** Is the condition that the health shows now, if any. */
   private sealed interface Condition {
@@ -33,7 +31,7 @@ final class RestoredNotice {
   /**
    * @param condition makes the condition of a text; all have one code
    */
-  RestoredNotice(
+  public RestoredNotice(
       Function<String, HealthCondition> condition, HealthScope health, InstantSource clock) {
     this.condition = condition;
     this.health = health;
@@ -45,7 +43,7 @@ final class RestoredNotice {
    *
    * @param what a sentence without its full stop
    */
-  void tell(String what, Log log) {
+  public void tell(String what, Log log) {
     Instant now = clock.instant();
     log.warning("%s", what);
     HealthCondition made =
@@ -56,14 +54,14 @@ final class RestoredNotice {
   }
 
   /** Ends the condition when its time is over; to be called now and then. */
-  void look() {
+  public void look() {
     if (shown instanceof Condition.Shown(_, Instant until) && !clock.instant().isBefore(until)) {
       close();
     }
   }
 
   /** Ends the condition. */
-  void close() {
+  public void close() {
     if (shown instanceof Condition.Shown(String code, _)) {
       health.clear(code);
       shown = new Condition.None();
