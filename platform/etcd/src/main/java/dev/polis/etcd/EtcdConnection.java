@@ -356,7 +356,11 @@ final class EtcdConnection implements AutoCloseable {
     channels.close();
   }
 
-  /** Records whether a request reached a transport; if not, it had no effect. */
+  /**
+   * Records whether a request reached a transport; if not, it had no effect. gRPC makes a further
+   * stream for a call only if the server certainly did not take the one before, so each stream
+   * begins as one that was not sent.
+   */
   static final class SentTracer extends ClientStreamTracer.Factory {
 
     private volatile boolean sent;
@@ -368,6 +372,7 @@ final class EtcdConnection implements AutoCloseable {
     @Override
     public ClientStreamTracer newClientStreamTracer(
         ClientStreamTracer.StreamInfo info, Metadata headers) {
+      sent = false;
       return new ClientStreamTracer() {
         @Override
         public void outboundMessage(int sequence) {
