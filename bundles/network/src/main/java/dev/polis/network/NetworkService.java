@@ -19,6 +19,7 @@ import dev.polis.handover.OrganInstance;
 import dev.polis.handover.OrganState;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
@@ -146,6 +147,7 @@ final class NetworkService implements Network, OrganInstance {
     }
     subtree.run("address", this::follow);
     subtree.run("health", StatusHealth.task(status, health, NetworkHealth::of));
+    subtree.run("packets", SelfCheck.task(health, new PacketCheck()::look));
     subtree.run("clock-health", StatusHealth.task(clock.status(), health, ClockHealth::of));
   }
 

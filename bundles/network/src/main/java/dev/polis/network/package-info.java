@@ -26,6 +26,11 @@
  * 13 s, so that etcd connects its members anew soon after a cut. The kernel's own limit is a
  * quarter of an hour, and etcd sets none.
  *
+ * <p>A share of lost packets makes calls and leases late, and no call fails, so each cause is
+ * sought elsewhere first. {@link dev.polis.network.PacketCheck} reads the kernel's counters of what
+ * TCP sent again. It names machines, and no cause: cable, card, queue and firewall look alike from
+ * here.
+ *
  * <p><b>DHCP.</b> A node that owns its network asks DHCP on each interface whose configuration has
  * {@code ipv4_autoconfig}; without a configuration on the only Ethernet card, unless a card has a
  * permanent address. With several cards it names them in its health and waits until one is left or

@@ -23,9 +23,11 @@ import java.util.stream.Collectors;
 public final class PortHolder {
 
   private static final String LISTEN = "0A";
+  private static final String ESTABLISHED = "01";
   private static final int LOCAL_ADDRESS = 1;
   private static final int REMOTE = 2;
   private static final int STATE = 3;
+  private static final int SENT_AGAIN = 6;
   private static final int INODE = 9;
   private static final int HEXADECIMAL = 16;
 
@@ -163,6 +165,23 @@ public final class PortHolder {
     return false;
   }
 
+  /**
+   * Returns the other machines of connections that at this moment await the answer to a packet that
+   * was sent again, in the kernel's order.
+   *
+   * @throws IOException if the kernel's tables cannot be read
+   */
+  public List<InetAddress> unanswering() throws IOException {
+    return rows(
+            columns ->
+                columns[STATE].equals(ESTABLISHED)
+                    && Integer.parseInt(columns[SENT_AGAIN], HEXADECIMAL) > 0)
+        .stream()
+        .map(columns -> bound(columns[REMOTE]))
+        .distinct()
+        .toList();
+  }
+
   /** Returns the inodes of the listening sockets. */
   private List<String> listeners(InetAddress address, int port) throws IOException {
     return sockets(
@@ -175,7 +194,11 @@ public final class PortHolder {
 
   /** Returns the inodes of the sockets whose columns of the kernel's table match. */
   private List<String> sockets(Predicate<String[]> wanted) throws IOException {
-    List<String> inodes = new ArrayList<>();
+    return rows(wanted).stream().map(columns -> columns[INODE]).toList();
+  }
+
+  private List<String[]> rows(Predicate<String[]> wanted) throws IOException {
+    List<String[]> rows = new ArrayList<>();
     for (String table : List.of("tcp", "tcp6")) {
       Path file = proc.resolve("net").resolve(table);
       if (!Files.exists(file)) {
@@ -186,11 +209,11 @@ public final class PortHolder {
         if (columns.length > INODE
             && columns[LOCAL_ADDRESS].indexOf(':') > 0
             && wanted.test(columns)) {
-          inodes.add(columns[INODE]);
+          rows.add(columns);
         }
       }
     }
-    return inodes;
+    return rows;
   }
 
   private static boolean isAt(String column, int port) {

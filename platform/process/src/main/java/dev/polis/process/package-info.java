@@ -55,7 +55,7 @@
  * must never die.
  */
 @Export
-@Version("1.9.0")
+@Version("1.10.0")
 package dev.polis.process;
 
 import org.osgi.annotation.bundle.Export;

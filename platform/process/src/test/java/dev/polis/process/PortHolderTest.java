@@ -63,6 +63,22 @@ class PortHolderTest {
   }
 
   @Test
+  @DisplayName("machines whose connections await the answer to a packet that was sent again")
+  void unanswering() throws Exception {
+    Files.createDirectories(proc.resolve("net"));
+    Files.writeString(
+        proc.resolve("net/tcp"),
+        """
+        head
+         0: 0100007F:1E9B 0200000A:1E9A 01 00000000:00000000 01:00000014 00000002 0 0 97 1
+         1: 0100007F:1E9B 0300000A:1E9A 01 00000000:00000000 00:00000000 00000000 0 0 98 1
+         2: 0100007F:1E9B 0400000A:1E9A 02 00000000:00000000 01:00000014 00000002 0 0 99 1
+        """);
+
+    assertEquals(List.of(InetAddress.ofLiteral("10.0.0.2")), new PortHolder(proc).unanswering());
+  }
+
+  @Test
   @DisplayName("a process that listens on all addresses has the port on each")
   void wildcard() throws Exception {
     try (ServerSocket socket = new ServerSocket(0)) {

@@ -17,6 +17,8 @@ import dev.polis.process.Commands;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -42,6 +44,9 @@ final class PodNetworkTask implements Task {
   private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
 
   private static final String RESTORED = "pod-network-restored";
+
+  /** The kernel's switch for packets to other machines, in the network of this process. */
+  private static final Path FORWARDING = Path.of("/proc/sys/net/ipv4/ip_forward");
 
   private final Containers containers;
   private final WorkerPlan plan;
@@ -87,6 +92,9 @@ final class PodNetworkTask implements Task {
           context.log().info("Pods of this node have the addresses %s.", known);
         } catch (TimeoutException unchanged) {
           restore(known, context.log());
+          if (!known.isEmpty()) {
+            restoreForwarding(FORWARDING, context.log());
+          }
           restored.look();
           fits = fits || bridge.renew(known, context.log());
         }
@@ -112,9 +120,33 @@ final class PodNetworkTask implements Task {
     }
   }
 
+  /**
+   * Lets a machine without a sandbox forward the packets of its Pods again. Its administrator's
+   * files may switch that off at any time; a sandbox has a network of its own.
+   */
+  void restoreForwarding(Path forwarding, Log log) throws IOException {
+    if (forwards(forwarding)) {
+      return;
+    }
+    restored.tell(
+        "something else switched off that this machine forwards packets (net.ipv4.ip_forward), without which its Pods reach nothing, and the node has switched it on again; 'grep -r ip_forward /etc/sysctl*' may show what did it",
+        log);
+  }
+
+  /** Switches forwarding on, and returns whether it was on. */
+  private boolean forwards(Path forwarding) throws IOException {
+    boolean on =
+        plan.isolation() == Isolation.NAMESPACES || Files.readString(forwarding).startsWith("1");
+    if (!on) {
+      Files.writeString(forwarding, "1");
+    }
+    return on;
+  }
+
   private void apply(String range) throws IOException, InterruptedException {
     Sandbox sandbox = awaitSandbox();
     PodNetworkFiles.write(files.network(), range);
+    forwards(FORWARDING);
     if (sandbox.request().isolation() == Isolation.NAMESPACES) {
       routeTo(range, sandbox);
     }

@@ -14,10 +14,13 @@ import dev.polis.logtree.LogTree;
 import dev.polis.supervision.SupervisionTree;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Parses routes as the system's {@code ip} prints them. */
 class PodNetworkTaskTest {
@@ -59,6 +62,35 @@ class PodNetworkTaskTest {
       HealthCondition named = health.all().peek().orElseThrow().getFirst().conditions().getFirst();
       assertEquals("pod-network-restored", named.code());
       assertTrue(named.reason().contains(worker.files.network().toString()), named::reason);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Isolation.class)
+  @DisplayName(
+      "forwarding that was switched off is switched on again in the machine's own network, and is named")
+  void forwards(Isolation isolation, @TempDir Path directory) throws Exception {
+    WorkerFixture worker = new WorkerFixture(directory, "127.0.0.1", isolation, 36);
+    boolean own = isolation != Isolation.NAMESPACES;
+    Path forwarding = Files.writeString(directory.resolve("ip_forward"), "0\n");
+    LogTree logs = LogTree.create();
+    Log log = logs.log("test");
+    try (SupervisionTree tree = SupervisionTree.open(logs);
+        HealthTable health = HealthTable.open(tree);
+        HealthScope scope = health.role("KubernetesWorker", "")) {
+      PodNetworkTask task =
+          new PodNetworkTask(
+              null, worker.plan, worker.files, new MutableValue<>(Optional.empty()), scope);
+
+      task.restoreForwarding(forwarding, log);
+
+      assertEquals(own, Files.readString(forwarding).startsWith("1"));
+      List<String> codes =
+          health.all().peek().orElseThrow().stream()
+              .flatMap(each -> each.conditions().stream())
+              .map(HealthCondition::code)
+              .toList();
+      assertEquals(own, codes.contains("pod-network-restored"), codes::toString);
     }
   }
 }

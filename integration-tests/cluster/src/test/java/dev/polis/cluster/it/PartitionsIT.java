@@ -74,6 +74,9 @@ class PartitionsIT {
   /** The calls between two changes of a cable that comes and goes: short and long times. */
   private static final List<Integer> PACE = List.of(20, 60, 120, 10, 40);
 
+  /** A smaller share may be below what health names, since packets within a machine count too. */
+  private static final int NAMED = 5;
+
   /** The packets of 100 that are lost between all nodes; a link that is called bad loses one. */
   private static final List<Integer> LOST = Tier.isLong() ? List.of(1, 5, 10, 20) : List.of(5);
 
@@ -275,11 +278,26 @@ class PartitionsIT {
         System.out.printf(
             "%d of 100 packets lost, %d in all: %d writes and reads within %d ms%n",
             percent, lost, MANY, took.toMillis());
+        if (percent >= NAMED) {
+          namesLostPackets();
+        }
         network.calm();
         clients.awaitProgress(ENOUGH, "after the last lost packet");
         ThreeVoters.check(clients, "packets were lost");
       }
     }
+  }
+
+  private static void namesLostPackets() throws Exception {
+    AtomicReference<Finished> health = new AtomicReference<>();
+    Await.until(
+        LOSSY_PATIENCE,
+        "health to name the lost packets",
+        () -> {
+          health.set(voters.cluster().ctl("health"));
+          return health.get().out().contains("packets are lost: of ");
+        },
+        () -> health.get().all());
   }
 
   @Test
