@@ -61,10 +61,10 @@ final class FailoverClients implements AutoCloseable {
   private static final int PATIENT_READERS = 16;
 
   /** The pause after each read, which leaves the processors to the nodes. */
-  private static final Duration READ_BREATH = Duration.ofMillis(Tier.pick(40, 40, 10));
+  private static final Duration READ_BREATH = Duration.ofMillis(Tier.pick(25, 25, 10));
 
   /** The pause after each write: eight writers make as many writes as readers make reads. */
-  private static final Duration WRITE_BREATH = Duration.ofMillis(Tier.pick(160, 160, 40));
+  private static final Duration WRITE_BREATH = Duration.ofMillis(Tier.pick(100, 100, 40));
 
   /** A number for each history, so that a write of an earlier one cannot appear in it. */
   private static final AtomicInteger HISTORIES = new AtomicInteger();
