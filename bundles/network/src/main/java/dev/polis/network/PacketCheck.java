@@ -6,12 +6,12 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
-import java.util.Arrays;
-import java.util.Deque;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Measures how many packets of this machine's TCP connections get no answer, by the counters of the
@@ -45,19 +45,12 @@ final class PacketCheck {
 
   private final Path proc;
   private final Peers peers;
-  private final Deque<Counts> lately = new ArrayDeque<>();
-  private Counts before; // null until the first look
+  private final List<Counts> samples = new ArrayList<>();
 
   /** Counts packets that were sent, each attempt, and those of them without an answer. */
   private record Counts(long sent, long lost) {
-    static final Counts NONE = new Counts(0, 0);
-
-    Counts plus(Counts other) {
-      return new Counts(sent + other.sent, lost + other.lost);
-    }
-
-    Counts minus(Counts other) {
-      return new Counts(sent - other.sent, lost - other.lost);
+    Counts since(Counts earlier) {
+      return new Counts(sent - earlier.sent, lost - earlier.lost);
     }
   }
 
@@ -79,21 +72,23 @@ final class PacketCheck {
     this.peers = peers;
   }
 
-  /** Reports the packets that were lost since some looks, one after the other. */
+  /** Reports the packets that were lost in the last looks, if most of these found some. */
   Optional<HealthCondition> look() throws IOException {
-    long again = counter("snmp", "Tcp:", "RetransSegs");
+    Map<String, Long> tcp = counters("snmp", "Tcp:");
+    long again = tcp.get("RetransSegs");
     // A machine that is off answers no attempt to connect, and is reported by what misses it.
-    long lost = again - counter("netstat", "TcpExt:", "TCPSynRetrans");
-    Counts now = new Counts(counter("snmp", "Tcp:", "OutSegs") + again, lost);
-    lately.add(before == null ? Counts.NONE : now.minus(before));
-    before = now;
-    if (lately.size() > LOOKS) {
-      lately.removeFirst();
+    long lost = again - counters("netstat", "TcpExt:").get("TCPSynRetrans");
+    samples.add(new Counts(tcp.get("OutSegs") + again, lost));
+    if (samples.size() > LOOKS + 1) {
+      samples.removeFirst();
     }
-    Counts all = lately.stream().reduce(Counts.NONE, Counts::plus);
-    boolean lasts = lately.stream().filter(each -> each.lost > 0).count() >= LOSSY_LOOKS;
+    Counts all = samples.getLast().since(samples.getFirst());
+    long lossy =
+        IntStream.range(1, samples.size())
+            .filter(look -> samples.get(look).since(samples.get(look - 1)).lost > 0)
+            .count();
     boolean much = all.lost >= FEWEST && all.lost * WHOLE_PERCENT >= all.sent * NAMED_PERCENT;
-    return lasts && much ? Optional.of(condition(all)) : Optional.empty();
+    return lossy >= LOSSY_LOOKS && much ? Optional.of(condition(all)) : Optional.empty();
   }
 
   private HealthCondition condition(Counts all) throws IOException {
@@ -109,13 +104,17 @@ final class PacketCheck {
         "ping -c 20 ADDRESS to the other nodes shows between which machines; then look at cable, port and card (ip -s link), at 'tc qdisc show' and at 'nft list ruleset' on both");
   }
 
-  /** Reads a counter from the pair of lines, of names and of values, that a prefix begins. */
-  private long counter(String file, String prefix, String name) throws IOException {
-    List<List<String>> lines =
+  /** Reads the counters of a pair of lines, of names and of values, that a prefix begins. */
+  private Map<String, Long> counters(String file, String prefix) throws IOException {
+    List<String[]> lines =
         Files.readAllLines(proc.resolve("net").resolve(file)).stream()
-            .map(line -> Arrays.asList(line.split(" ")))
-            .filter(words -> words.getFirst().equals(prefix))
+            .map(line -> line.split(" "))
+            .filter(words -> words[0].equals(prefix))
             .toList();
-    return Long.parseLong(lines.getLast().get(lines.getFirst().indexOf(name)));
+    String[] names = lines.getFirst();
+    String[] values = lines.getLast();
+    return IntStream.range(1, names.length)
+        .boxed()
+        .collect(Collectors.toMap(at -> names[at], at -> Long.parseLong(values[at])));
   }
 }

@@ -10,7 +10,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -66,17 +66,13 @@ class EndingEtcdTest {
 
   private static EtcdException write(int taken, Duration within) throws Exception {
     ServerSocket listener = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
-    CompletableFuture<Void> served = new CompletableFuture<>();
-    Thread.ofVirtual()
-        .start(
+    FutureTask<Void> served =
+        new FutureTask<>(
             () -> {
-              try {
-                serve(listener, taken);
-                served.complete(null);
-              } catch (IOException failed) {
-                served.completeExceptionally(failed);
-              }
+              serve(listener, taken);
+              return null;
             });
+    Thread.ofVirtual().start(served);
     EtcdAccess access = EtcdAccess.plaintext("127.0.0.1:" + listener.getLocalPort());
     try (EtcdClient client = EtcdClient.connect(access)) {
       EtcdException refused =

@@ -19,7 +19,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Finds the process that listens on a port in {@code /proc}. Thread-safe. */
+/**
+ * Reads the kernel's tables of TCP sockets in {@code /proc}: the processes at both ends of a port,
+ * and the machines that do not answer. Thread-safe.
+ */
 public final class PortHolder {
 
   private static final String LISTEN = "0A";

@@ -18,6 +18,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -279,25 +281,16 @@ class PartitionsIT {
             "%d of 100 packets lost, %d in all: %d writes and reads within %d ms%n",
             percent, lost, MANY, took.toMillis());
         if (percent >= NAMED) {
-          namesLostPackets();
+          awaitHealth(
+              LOSSY_PATIENCE,
+              "health to name the lost packets",
+              health -> health.out().contains("packets are lost: of "));
         }
         network.calm();
         clients.awaitProgress(ENOUGH, "after the last lost packet");
         ThreeVoters.check(clients, "packets were lost");
       }
     }
-  }
-
-  private static void namesLostPackets() throws Exception {
-    AtomicReference<Finished> health = new AtomicReference<>();
-    Await.until(
-        LOSSY_PATIENCE,
-        "health to name the lost packets",
-        () -> {
-          health.set(voters.cluster().ctl("health"));
-          return health.get().out().contains("packets are lost: of ");
-        },
-        () -> health.get().all());
   }
 
   @Test
@@ -419,19 +412,16 @@ class PartitionsIT {
    * until its etcd itself reports that it has no leader.
    */
   private static void othersMiss(TestNode node) throws Exception {
-    AtomicReference<Finished> health = new AtomicReference<>();
     voters.cluster().awaitLeader();
-    Await.until(
-        TestNode.PATIENCE,
-        "the health of the cluster to count " + node.address() + " as cut off",
-        () -> {
-          health.set(voters.cluster().ctl("health"));
-          return health.get().out().contains("voters up: 2 of 3; 2 must be up\nvoter ")
-              && (health.get().out().contains(" is cut off: it answers here")
-                  || health.get().out().contains(" is not up: etcd has had no leader"));
-        },
-        () -> health.get().all());
-    assertEquals(5, health.get().code(), health.get()::all);
+    Finished missed =
+        awaitHealth(
+            TestNode.PATIENCE,
+            "the health of the cluster to count " + node.address() + " as cut off",
+            health ->
+                health.out().contains("voters up: 2 of 3; 2 must be up\nvoter ")
+                    && (health.out().contains(" is cut off: it answers here")
+                        || health.out().contains(" is not up: etcd has had no leader")));
+    assertEquals(5, missed.code(), missed::all);
     List<String> page =
         metrics(
             voters.at(new InetSocketAddress(voters.cluster().endpoint(), ThreeVoters.CURATOR_PORT)),
@@ -474,16 +464,30 @@ class PartitionsIT {
 
   private static void awaitHealth(TestNode node, String what, int code, boolean split)
       throws Exception {
-    AtomicReference<Finished> health = new AtomicReference<>();
     voters.cluster().through(node.address());
-    Await.until(
+    awaitHealth(
         TestNode.PATIENCE,
         "polisctl health of " + node.address() + " to show " + what,
+        health -> health.code() == code && isSplit(health) == split,
+        "-o",
+        "json");
+  }
+
+  /** Waits for an answer of polisctl health, and returns it. */
+  private static Finished awaitHealth(
+      Duration within, String what, Predicate<Finished> wanted, String... options)
+      throws Exception {
+    String[] line = Stream.concat(Stream.of("health"), Stream.of(options)).toArray(String[]::new);
+    AtomicReference<Finished> health = new AtomicReference<>();
+    Await.until(
+        within,
+        what,
         () -> {
-          health.set(voters.cluster().ctl("health", "-o", "json"));
-          return health.get().code() == code && isSplit(health.get()) == split;
+          health.set(voters.cluster().ctl(line));
+          return wanted.test(health.get());
         },
         () -> health.get().all());
+    return health.get();
   }
 
   private static boolean isSplit(Finished health) {
